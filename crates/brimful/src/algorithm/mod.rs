@@ -1,0 +1,283 @@
+//! The four algorithms: pure steps over a level, one file each.
+//!
+//! A **level** is what one limit keeps for one key: at most 96 bits, zero when the limit is as
+//! good as new. Each algorithm reads its own meaning into it (a debt, a count, two counts, a
+//! handle). [`Machine`] is the one place where they are told apart; a new algorithm is a file and
+//! an arm here.
+//!
+//! Nothing here reads a clock, allocates, or can fail: limits are checked when they are built.
+#![deny(clippy::arithmetic_side_effects)]
+
+pub(crate) mod arena;
+mod fixed_window;
+mod sliding_log;
+mod sliding_window;
+mod token_bucket;
+
+use core::num::NonZero;
+
+use crate::time::{Nanos, Stamp};
+use arena::Arena;
+use fixed_window::FixedWindow;
+use sliding_log::{Handle, SlidingLog};
+use sliding_window::{Counts, SlidingWindow};
+use token_bucket::TokenBucket;
+
+/// When a decision is made, relative to when the key was last changed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    /// The key's last change as it is stored.
+    pub(crate) stored: Nanos,
+    /// The key's last change as it counts: `stored`, or `now` when the clock was stepped back.
+    pub(crate) last: Nanos,
+    /// The time that counts as now, never before `last`.
+    pub(crate) now: Nanos,
+}
+
+impl Moment {
+    /// Nanoseconds since the key's last change.
+    fn elapsed(self) -> u64 {
+        self.now.nanos_since(self.last)
+    }
+
+    /// The age of a log entry, whether or not entries have been moved along with a stepped clock.
+    fn age(self, entry: Stamp) -> u64 {
+        self.stored.age(entry).saturating_add(self.elapsed())
+    }
+}
+
+/// What one limit says to one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verdict {
+    Admit,
+    /// Refused; the same request is admitted after exactly so many nanoseconds, at least 1.
+    Wait(u128),
+    /// Refused for good: the cost is above the capacity.
+    Never,
+}
+
+/// What a decision says of one limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Figures {
+    /// Whole tokens left, rounded down.
+    pub(crate) remaining: u64,
+    /// Nanoseconds until the limit is as good as new if nothing more is spent.
+    pub(crate) reset_after: u128,
+}
+
+/// How much a level owes: the order in which full stores choose their victims.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Owed {
+    /// The fraction of the capacity that is owed, in units of 2^-32, rounded down.
+    pub(crate) share: u64,
+    /// The same in whole tokens, rounded up. Zero only for a level that is as good as new.
+    pub(crate) tokens: u64,
+}
+
+/// One limit, ready to decide.
+#[derive(Clone, Debug)]
+pub(crate) enum Machine {
+    TokenBucket(TokenBucket),
+    FixedWindow(FixedWindow),
+    SlidingLog(SlidingLog),
+    SlidingWindow(SlidingWindow),
+}
+
+impl Machine {
+    pub(crate) fn token_bucket(tokens: NonZero<u64>, period: NonZero<u64>, capacity: u64) -> Self {
+        Self::TokenBucket(TokenBucket::new(tokens, period, capacity))
+    }
+
+    pub(crate) fn fixed_window(limit: u64, width: NonZero<u64>) -> Self {
+        Self::FixedWindow(FixedWindow::new(limit, width))
+    }
+
+    pub(crate) fn sliding_log(limit: u32, width: NonZero<u64>) -> Self {
+        Self::SlidingLog(SlidingLog::new(limit, width.get()))
+    }
+
+    pub(crate) fn sliding_window(limit: u64, width: NonZero<u64>) -> Self {
+        Self::SlidingWindow(SlidingWindow::new(limit, width))
+    }
+
+    pub(crate) fn is_log(&self) -> bool {
+        matches!(self, Self::SlidingLog(_))
+    }
+
+    /// The time of a bucket to fill; `None` for the algorithms that have a window instead.
+    pub(crate) fn fill_time(&self) -> Option<u128> {
+        match self {
+            Self::TokenBucket(bucket) => Some(bucket.fill_time()),
+            _ => None,
+        }
+    }
+
+    /// The level as it stands at `at.now`.
+    pub(crate) fn settle(&self, level: u128, at: Moment, arena: &Arena) -> u128 {
+        match self {
+            Self::TokenBucket(bucket) => bucket.settle(level, at.elapsed()),
+            Self::FixedWindow(window) => window.settle(count(level), at).into(),
+            Self::SlidingLog(log) => log.settle(Handle::unpack(level), at, arena).pack(),
+            Self::SlidingWindow(window) => window.settle(Counts::unpack(level), at).pack(),
+        }
+    }
+
+    /// What a settled level says to a request.
+    pub(crate) fn verdict(&self, settled: u128, cost: u64, at: Moment, arena: &Arena) -> Verdict {
+        match self {
+            Self::TokenBucket(bucket) => bucket.verdict(settled, cost),
+            Self::FixedWindow(window) => window.verdict(count(settled), cost, at),
+            Self::SlidingLog(log) => log.verdict(Handle::unpack(settled), cost, at, arena),
+            Self::SlidingWindow(window) => window.verdict(Counts::unpack(settled), cost, at),
+        }
+    }
+
+    /// Whether charging needs a run from the arena.
+    pub(crate) fn takes_run(&self, level: u128, settled: u128, at: Moment, arena: &Arena) -> bool {
+        match self {
+            Self::SlidingLog(log) => {
+                log.takes_run(Handle::unpack(level), Handle::unpack(settled), at, arena)
+            }
+            _ => false,
+        }
+    }
+
+    /// The level with `cost` more spent, for a request that was admitted.
+    pub(crate) fn charge(
+        &self,
+        level: u128,
+        settled: u128,
+        cost: u64,
+        at: Moment,
+        arena: &mut Arena,
+    ) -> u128 {
+        match self {
+            Self::TokenBucket(bucket) => bucket.charge(settled, cost),
+            Self::FixedWindow(window) => window.charge(count(settled), cost).into(),
+            Self::SlidingLog(log) => {
+                log.charge(Handle::unpack(level), Handle::unpack(settled), cost, at, arena).pack()
+            }
+            Self::SlidingWindow(window) => window.charge(Counts::unpack(settled), cost).pack(),
+        }
+    }
+
+    /// The level with up to `tokens` given back, and how many found something to pay.
+    pub(crate) fn refund(
+        &self,
+        level: u128,
+        settled: u128,
+        tokens: u64,
+        at: Moment,
+        arena: &mut Arena,
+    ) -> (u128, u64) {
+        match self {
+            Self::TokenBucket(bucket) => bucket.refund(settled, tokens),
+            Self::FixedWindow(window) => {
+                let (left, given) = window.refund(count(settled), tokens);
+                (left.into(), given)
+            }
+            Self::SlidingLog(_) => {
+                let (level, settled) = (Handle::unpack(level), Handle::unpack(settled));
+                let (log, given) = SlidingLog::refund(level, settled, tokens, at, arena);
+                (log.pack(), given)
+            }
+            Self::SlidingWindow(window) => {
+                let (counts, given) = window.refund(Counts::unpack(settled), tokens);
+                (counts.pack(), given)
+            }
+        }
+    }
+
+    /// Makes `settled` the level to keep, with nothing spent or given back.
+    pub(crate) fn commit(&self, level: u128, settled: u128, at: Moment, arena: &mut Arena) -> u128 {
+        match self {
+            Self::SlidingLog(_) => {
+                let (level, settled) = (Handle::unpack(level), Handle::unpack(settled));
+                SlidingLog::commit(level, settled, at, arena).pack()
+            }
+            _ => settled,
+        }
+    }
+
+    /// Forgets a level, giving back what it holds in the arena.
+    pub(crate) fn release(&self, level: u128, arena: &mut Arena) {
+        if let Self::SlidingLog(_) = self {
+            SlidingLog::release(Handle::unpack(level), arena);
+        }
+    }
+
+    /// The figures of a settled level.
+    pub(crate) fn figures(&self, settled: u128, at: Moment, arena: &Arena) -> Figures {
+        let (remaining, reset_after) = match self {
+            Self::TokenBucket(bucket) => (bucket.remaining(settled), bucket.reset_after(settled)),
+            Self::FixedWindow(window) => {
+                let count = count(settled);
+                (window.remaining(count), window.reset_after(count, at))
+            }
+            Self::SlidingLog(log) => {
+                let runs = Handle::unpack(settled);
+                (log.remaining(runs), log.reset_after(runs, at, arena))
+            }
+            Self::SlidingWindow(window) => {
+                let counts = Counts::unpack(settled);
+                (window.remaining(counts, at), window.reset_after(counts, at))
+            }
+        };
+        Figures { remaining, reset_after }
+    }
+
+    /// The figures that a settled level will have once `cost`, which it admits, is charged.
+    pub(crate) fn figures_after(
+        &self,
+        settled: u128,
+        cost: u64,
+        at: Moment,
+        arena: &Arena,
+    ) -> Figures {
+        let charged = match self {
+            Self::TokenBucket(bucket) => bucket.charge(settled, cost),
+            Self::FixedWindow(window) => window.charge(count(settled), cost).into(),
+            Self::SlidingWindow(window) => window.charge(Counts::unpack(settled), cost).pack(),
+            Self::SlidingLog(log) => {
+                let remaining = log.remaining(Handle::unpack(settled)).saturating_sub(cost);
+                return Figures { remaining, reset_after: log.width().into() };
+            }
+        };
+        self.figures(charged, at, arena)
+    }
+
+    pub(crate) fn owed(&self, settled: u128, at: Moment) -> Owed {
+        match self {
+            Self::TokenBucket(bucket) => bucket.owed(settled),
+            Self::FixedWindow(window) => window.owed(count(settled)),
+            Self::SlidingLog(log) => log.owed(Handle::unpack(settled)),
+            Self::SlidingWindow(window) => window.owed(Counts::unpack(settled), at),
+        }
+    }
+}
+
+/// A fixed window's level. It is at most 10^12 and always fits.
+fn count(level: u128) -> u64 {
+    u64::try_from(level).unwrap_or(u64::MAX)
+}
+
+/// The product of two 64-bit numbers, which always fits.
+fn product(a: u64, b: u64) -> u128 {
+    u128::from(a).wrapping_mul(u128::from(b))
+}
+
+/// `owed / of` in units of 2^-32, rounded down. `owed` is below 2^96, so nothing is cut off.
+fn share(owed: u128, of: u128) -> u64 {
+    let share = (owed << 32).checked_div(of).unwrap_or(0);
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
+/// The greatest common divisor.
+fn gcd(a: NonZero<u64>, b: NonZero<u64>) -> NonZero<u64> {
+    let (mut a, mut b) = (a, b.get());
+    while let Some(divisor) = NonZero::new(b) {
+        b = a.get() % divisor;
+        a = divisor;
+    }
+    a
+}

@@ -1,0 +1,93 @@
+//! Token bucket: a level that refills at a constant rate up to a capacity.
+//!
+//! The state is one number, the **debt**: what is missing from a full bucket, in ticks. For `n`
+//! tokens per `P` ns with `g = gcd(n, P)`, one tick is `g/n` ns; a nanosecond refills `n/g` ticks
+//! and a token is worth `P/g` ticks. Both are whole, so nothing is ever rounded: not by polling
+//! often, not over any number of calls.
+//!
+//! The generic cell rate algorithm (GCRA) is the same machine seen from the other side: its
+//! theoretical arrival time is `last + debt`, its emission interval is one token's ticks, its
+//! tolerance `capacity - 1` emission intervals. `tests/exhaustive.rs` walks all three forms
+//! (tokens with last refill, full-at time, debt) through every reachable state side by side.
+
+use core::num::NonZero;
+
+use super::{Owed, Verdict, gcd, product, share};
+
+/// The constants of one token-bucket limit.
+#[derive(Clone, Debug)]
+pub(crate) struct TokenBucket {
+    /// Ticks refilled in one nanosecond, at most 10^12.
+    refill: NonZero<u64>,
+    /// Ticks that one token is worth, at most 365 days in nanoseconds (below 2^55).
+    token: NonZero<u64>,
+    /// Ticks of a full bucket: `capacity * token`, below 2^95.
+    brim: u128,
+    /// Whole tokens of a full bucket, at most 10^12.
+    capacity: u64,
+}
+
+impl TokenBucket {
+    pub(crate) fn new(tokens: NonZero<u64>, period: NonZero<u64>, capacity: u64) -> Self {
+        let divisor = gcd(tokens, period);
+        // A divisor is not above the number it divides: neither quotient is zero.
+        let refill = NonZero::new(tokens.get() / divisor).unwrap_or(NonZero::<u64>::MIN);
+        let token = NonZero::new(period.get() / divisor).unwrap_or(NonZero::<u64>::MIN);
+        Self { refill, token, brim: product(capacity, token.get()), capacity }
+    }
+
+    /// The longest that an empty bucket takes to fill, in nanoseconds, rounded up.
+    pub(crate) fn fill_time(&self) -> u128 {
+        self.time_to_refill(self.brim)
+    }
+
+    /// The debt after `elapsed` nanoseconds.
+    pub(crate) fn settle(&self, debt: u128, elapsed: u64) -> u128 {
+        debt.saturating_sub(product(self.refill.get(), elapsed))
+    }
+
+    pub(crate) fn verdict(&self, debt: u128, cost: u64) -> Verdict {
+        if cost > self.capacity {
+            return Verdict::Never;
+        }
+        match self.charge(debt, cost).checked_sub(self.brim) {
+            None | Some(0) => Verdict::Admit,
+            Some(excess) => Verdict::Wait(self.time_to_refill(excess)),
+        }
+    }
+
+    /// The debt with `cost` more tokens owed. At most `2 * brim`, below 2^96.
+    pub(crate) fn charge(&self, debt: u128, cost: u64) -> u128 {
+        debt.saturating_add(product(cost, self.token.get()))
+    }
+
+    /// Gives `tokens` back, at most what is owed, and says how many of them found a debt to pay;
+    /// the last of these may have paid only a part of a token.
+    pub(crate) fn refund(&self, debt: u128, tokens: u64) -> (u128, u64) {
+        let paid = product(tokens, self.token.get());
+        (debt.saturating_sub(paid), self.owed_tokens(debt).min(tokens))
+    }
+
+    pub(crate) fn remaining(&self, debt: u128) -> u64 {
+        let left = self.brim.saturating_sub(debt) / NonZero::<u128>::from(self.token);
+        u64::try_from(left).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn reset_after(&self, debt: u128) -> u128 {
+        self.time_to_refill(debt)
+    }
+
+    pub(crate) fn owed(&self, debt: u128) -> Owed {
+        Owed { share: share(debt, self.brim), tokens: self.owed_tokens(debt) }
+    }
+
+    fn owed_tokens(&self, debt: u128) -> u64 {
+        u64::try_from(debt.div_ceil(self.token.get().into())).unwrap_or(u64::MAX)
+    }
+
+    /// Nanoseconds until `ticks` are refilled, rounded up: tight, because one nanosecond less
+    /// refills fewer.
+    fn time_to_refill(&self, ticks: u128) -> u128 {
+        ticks.div_ceil(self.refill.get().into())
+    }
+}

@@ -1,0 +1,167 @@
+//! What the limiter answers.
+
+use core::time::Duration;
+
+/// Whether and when a request may go ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// It may go ahead now: the request was allowed.
+    Now,
+    /// Denied. The same request is allowed after exactly this long if nobody else asks in between,
+    /// and not one nanosecond sooner. At least 1 ns.
+    After(Duration),
+    /// Denied, and no wait can help: the cost is above the capacity, or the key is blocked.
+    Never,
+}
+
+/// Why a request was denied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Denial {
+    /// A limit refused it; see [`Decision::limit`].
+    Limit,
+    /// The key's policy is `blocked`.
+    Blocked,
+    /// There was no place to remember the key, and the limiter was told to refuse then
+    /// ([`Overflow::Refuse`](crate::Overflow::Refuse)), or the memory of the logs was used up.
+    StoreFull,
+}
+
+/// The answer to one request: allowed or denied, and all that a client can be told about it.
+///
+/// For a policy of several limits: [`remaining`](Self::remaining) is the least over the limits,
+/// [`retry`](Self::retry) the longest over those that refuse, [`reset_after`](Self::reset_after)
+/// the longest over all.
+///
+/// ```
+/// use brimful::{Limit, Meter, Nanos, Policy, Retry};
+/// use core::time::Duration;
+///
+/// let mut meter = Meter::new(&Policy::from(Limit::per_second(10)?.burst(2)?));
+/// let now = Nanos::from_secs(1);
+/// assert_eq!(meter.try_acquire_at(2, now).remaining(), 0);
+///
+/// let denied = meter.try_acquire_at(1, now);
+/// assert!(!denied.is_allowed());
+/// assert_eq!(denied.retry(), Retry::After(Duration::from_millis(100)));
+/// assert_eq!(denied.retry_after_secs(), Some(1)); // rounded up, never 0
+///
+/// assert_eq!(meter.try_acquire_at(3, now).retry(), Retry::Never); // above the capacity
+/// # Ok::<(), brimful::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    pub(crate) retry: Retry,
+    pub(crate) remaining: u64,
+    pub(crate) reset_after: Duration,
+    pub(crate) limit: Option<usize>,
+    pub(crate) denial: Option<Denial>,
+    /// The row of the rules that decided, for the limiter to name it.
+    pub(crate) row: u32,
+}
+
+impl Decision {
+    /// A key without limits.
+    pub(crate) const UNLIMITED: Self = Self {
+        retry: Retry::Now,
+        remaining: u64::MAX,
+        reset_after: Duration::ZERO,
+        limit: None,
+        denial: None,
+        row: 0,
+    };
+
+    /// A key that is blocked.
+    pub(crate) const BLOCKED: Self = Self {
+        retry: Retry::Never,
+        remaining: 0,
+        reset_after: Duration::ZERO,
+        limit: None,
+        denial: Some(Denial::Blocked),
+        row: 0,
+    };
+
+    /// No place for the key before `wait` has passed.
+    pub(crate) const fn store_full(wait: Duration) -> Self {
+        Self {
+            retry: Retry::After(wait),
+            remaining: 0,
+            reset_after: wait,
+            limit: None,
+            denial: Some(Denial::StoreFull),
+            row: 0,
+        }
+    }
+
+    /// The request may go ahead; its cost has been charged.
+    #[must_use]
+    pub const fn is_allowed(&self) -> bool {
+        matches!(self.retry, Retry::Now)
+    }
+
+    /// The request must not go ahead; nothing has been charged.
+    #[must_use]
+    pub const fn is_denied(&self) -> bool {
+        !self.is_allowed()
+    }
+
+    /// When the same request may go ahead.
+    #[must_use]
+    pub const fn retry(&self) -> Retry {
+        self.retry
+    }
+
+    /// How long to wait before the same request is allowed. `None` when it was allowed, and when
+    /// no wait can help ([`is_never`](Self::is_never)).
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<Duration> {
+        match self.retry {
+            Retry::After(wait) => Some(wait),
+            Retry::Now | Retry::Never => None,
+        }
+    }
+
+    /// [`retry_after`](Self::retry_after) in whole seconds, rounded up: at least 1.
+    #[must_use]
+    pub const fn retry_after_secs(&self) -> Option<u64> {
+        match self.retry {
+            Retry::After(wait) => {
+                Some(wait.as_secs().saturating_add((wait.subsec_nanos() > 0) as u64))
+            }
+            Retry::Now | Retry::Never => None,
+        }
+    }
+
+    /// Denied, and no wait can help.
+    #[must_use]
+    pub const fn is_never(&self) -> bool {
+        matches!(self.retry, Retry::Never)
+    }
+
+    /// Whole tokens left: after the charge when allowed, before it on a denial or a look (cost 0).
+    /// [`u64::MAX`] for a key without limits.
+    #[must_use]
+    pub const fn remaining(&self) -> u64 {
+        self.remaining
+    }
+
+    /// How long until every limit is as good as new if nothing more is spent.
+    #[must_use]
+    pub const fn reset_after(&self) -> Duration {
+        self.reset_after
+    }
+
+    /// The place in the policy of the limit that decided: on a denial the one with the longest
+    /// retry, else the one with the least remaining; the first of equals. `None` when no limit
+    /// decided (`unlimited`, `blocked`, no place in the store).
+    #[must_use]
+    pub const fn limit(&self) -> Option<usize> {
+        self.limit
+    }
+
+    /// Why the request was denied; `None` when it was allowed.
+    #[must_use]
+    pub const fn denial(&self) -> Option<Denial> {
+        self.denial
+    }
+}

@@ -1,0 +1,109 @@
+//! The pure core as a type: one policy over one state, without lock, clock, key or store.
+
+use crate::algorithm::arena::Arena;
+use crate::decision::Decision;
+use crate::policy::{Kind, Policy};
+use crate::step::{Plan, State};
+use crate::time::Nanos;
+
+/// One policy and the state of one key. It reads no clock and takes no lock: the smallest form of
+/// the limiter, for `no_std`, simulations and callers that keep states themselves.
+///
+/// All its memory is allocated when it is made: for a sliding log of N tokens 16 N bytes, for the
+/// other algorithms none.
+///
+/// The sentence that the whole crate follows from, kept by the test `the_sentence_of_the_design`:
+/// of 100 tokens at 10/s, 36 are left; 5.3 seconds later there are 89.
+///
+/// ```
+/// use brimful::{Limit, Meter, Nanos, Policy};
+///
+/// let mut meter = Meter::new(&Policy::from(Limit::per_second(10)?.burst(100)?));
+/// let start = Nanos::from_secs(1_000);
+/// assert_eq!(meter.try_acquire_at(64, start).remaining(), 36);
+/// let later = Nanos::from_millis(1_005_300);
+/// assert_eq!(meter.peek_at(0, later).remaining(), 89);
+/// # Ok::<(), brimful::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Meter {
+    kind: Fixed,
+    plan: Plan,
+    /// `None`: never charged, or reset.
+    state: Option<State>,
+    arena: Arena,
+}
+
+/// What needs no state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fixed {
+    No,
+    Unlimited,
+    Blocked,
+}
+
+impl Meter {
+    /// A meter as good as new.
+    #[must_use]
+    pub fn new(policy: &Policy) -> Self {
+        let kind = match policy.kind() {
+            Kind::Limits(_) => Fixed::No,
+            Kind::Unlimited => Fixed::Unlimited,
+            Kind::Blocked => Fixed::Blocked,
+        };
+        let plan = Plan::new(policy);
+        // At most 8 logs of 65,536 runs.
+        let runs = u32::try_from(policy.log_entries()).unwrap_or(u32::MAX);
+        Self { kind, plan, state: None, arena: Arena::new(runs) }
+    }
+
+    /// Spends `cost` tokens at `now` if every limit admits them; otherwise spends nothing. Cost 0
+    /// is a look: always allowed (unless the policy is `blocked`), and nothing changes.
+    pub fn try_acquire_at(&mut self, cost: u64, now: Nanos) -> Decision {
+        if let Some(decision) = self.fixed() {
+            return decision;
+        }
+        let mut state = self.state.unwrap_or(State::new(now));
+        let step = self.plan.decide(&state, cost, now, &self.arena);
+        // A meter's arena holds all that its limits can remember.
+        self.plan.apply(&mut state, &step, &mut self.arena);
+        if self.state.is_some() || (cost > 0 && step.decision.is_allowed()) {
+            self.state = Some(state);
+        }
+        step.decision
+    }
+
+    /// What [`try_acquire_at`](Self::try_acquire_at) would answer. Changes nothing.
+    #[must_use]
+    pub fn peek_at(&self, cost: u64, now: Nanos) -> Decision {
+        self.fixed().unwrap_or_else(|| {
+            let state = self.state.unwrap_or(State::new(now));
+            self.plan.decide(&state, cost, now, &self.arena).decision
+        })
+    }
+
+    /// Gives up to `tokens` back, at most what is owed, and returns how many were given back.
+    /// Windows: only the window counted now; the log: newest entries first. Of several limits the
+    /// most that one of them took back.
+    pub fn refund_at(&mut self, tokens: u64, now: Nanos) -> u64 {
+        match &mut self.state {
+            Some(state) => self.plan.refund(state, tokens, now, &mut self.arena),
+            None => 0,
+        }
+    }
+
+    /// Forgets all that was spent.
+    pub fn reset(&mut self) {
+        if let Some(state) = self.state.take() {
+            self.plan.release(&state, &mut self.arena);
+        }
+    }
+
+    fn fixed(&self) -> Option<Decision> {
+        match self.kind {
+            Fixed::No => None,
+            Fixed::Unlimited => Some(Decision::UNLIMITED),
+            Fixed::Blocked => Some(Decision::BLOCKED),
+        }
+    }
+}

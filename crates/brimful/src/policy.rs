@@ -1,0 +1,155 @@
+//! A policy: a named list of limits that must all admit, or a word.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
+
+use crate::error::Error;
+use crate::limit::{Algorithm, Limit, check_name};
+
+/// What a key gets: 1 to 8 limits that must *all* admit, or `unlimited`, or `blocked`.
+///
+/// ```
+/// use brimful::{Limit, Policy};
+///
+/// let api = Policy::new([Limit::per_second(10)?, Limit::per_hour(1000)?])?.named("api")?;
+/// assert_eq!(api.limits().len(), 2);
+/// assert!(Policy::unlimited().limits().is_empty());
+/// # Ok::<(), brimful::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Policy {
+    name: Box<str>,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    Limits(Box<[Limit]>),
+    Unlimited,
+    Blocked,
+}
+
+impl Policy {
+    /// The most limits that a policy can have.
+    pub const MAX_LIMITS: usize = 8;
+
+    /// A policy named `default` of 1 to 8 limits that must all admit.
+    ///
+    /// # Errors
+    /// There are no limits or more than 8, or two have the same name.
+    pub fn new(limits: impl IntoIterator<Item = Limit>) -> Result<Self, Error> {
+        // One more than allowed is enough to tell, however many follow.
+        let limits: Vec<Limit> = limits.into_iter().take(Self::MAX_LIMITS + 1).collect();
+        if !(1..=Self::MAX_LIMITS).contains(&limits.len()) {
+            let count = if limits.is_empty() { "0" } else { "more than 8" };
+            let expected = "1 to 8; for none use `unlimited` or `blocked`";
+            return Err(Error::range("the number of limits", count, expected));
+        }
+        let mut rest = limits.as_slice();
+        while let Some((limit, others)) = rest.split_first() {
+            if others.iter().any(|other| other.name() == limit.name()) {
+                let what = format!("two limits of a policy are named `{}`", limit.name());
+                return Err(Error::conflict(what, "give each a name of its own: `name: 10/s`"));
+            }
+            rest = others;
+        }
+        Ok(Self::of(Kind::Limits(limits.into())))
+    }
+
+    /// Everything is admitted, and nothing is remembered.
+    #[must_use]
+    pub fn unlimited() -> Self {
+        Self::of(Kind::Unlimited)
+    }
+
+    /// Nothing is admitted, and no wait can help.
+    #[must_use]
+    pub fn blocked() -> Self {
+        Self::of(Kind::Blocked)
+    }
+
+    /// The policy that the specs name: one word `unlimited` or `blocked`, or 1 to 8 limits.
+    ///
+    /// # Errors
+    /// A spec cannot be read, or the limits do not go together.
+    ///
+    /// ```
+    /// use brimful::Policy;
+    /// assert_eq!(Policy::parse(["10/s", "1000/h"])?.limits().len(), 2);
+    /// assert_eq!(Policy::parse(["blocked"])?, Policy::blocked());
+    /// # Ok::<(), brimful::Error>(())
+    /// ```
+    pub fn parse<'a>(specs: impl IntoIterator<Item = &'a str>) -> Result<Self, Error> {
+        let specs: Vec<&str> = specs.into_iter().map(str::trim).collect();
+        match *specs {
+            ["unlimited"] => return Ok(Self::unlimited()),
+            ["blocked"] => return Ok(Self::blocked()),
+            _ => {}
+        }
+        if let Some(word) = specs.iter().find(|spec| matches!(**spec, "unlimited" | "blocked")) {
+            let what = format!("`{word}` stands beside other limits");
+            return Err(Error::conflict(what, "it must stand alone"));
+        }
+        Self::new(specs.into_iter().map(str::parse).collect::<Result<Vec<Limit>, _>>()?)
+    }
+
+    /// The same policy under another name: 1 to 64 printable ASCII characters, as for
+    /// [`Limit::named`].
+    ///
+    /// # Errors
+    /// `name` is not of that form.
+    pub fn named(self, name: &str) -> Result<Self, Error> {
+        check_name("policy name", name)?;
+        Ok(Self { name: name.into(), ..self })
+    }
+
+    /// The name; `default` when none was given.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The limits in their order; none for `unlimited` and `blocked`.
+    #[must_use]
+    pub fn limits(&self) -> &[Limit] {
+        match &self.kind {
+            Kind::Limits(limits) => limits,
+            Kind::Unlimited | Kind::Blocked => &[],
+        }
+    }
+
+    /// Whether everything is admitted.
+    #[must_use]
+    pub fn is_unlimited(&self) -> bool {
+        self.kind == Kind::Unlimited
+    }
+
+    /// Whether nothing is admitted.
+    #[must_use]
+    pub fn is_blocked(&self) -> bool {
+        self.kind == Kind::Blocked
+    }
+
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    /// The most log entries that one key can hold under this policy.
+    pub(crate) fn log_entries(&self) -> u64 {
+        let logs = self.limits().iter().filter(|l| l.chosen_algorithm() == Algorithm::SlidingLog);
+        logs.map(Limit::tokens).sum()
+    }
+
+    fn of(kind: Kind) -> Self {
+        Self { name: "default".to_owned().into(), kind }
+    }
+}
+
+impl From<Limit> for Policy {
+    /// A policy named `default` of one limit.
+    fn from(limit: Limit) -> Self {
+        Self::of(Kind::Limits([limit].into()))
+    }
+}

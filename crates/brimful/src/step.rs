@@ -1,0 +1,270 @@
+//! One key's step: all limits of a policy over one state, all or nothing.
+//!
+//! ```text
+//! step(policy, state, cost, now) -> (state', Decision)
+//! ```
+//!
+//! in two halves, so that a look is the first half alone and a full arena can be seen before
+//! anything is written: [`Plan::decide`] reads, [`Plan::apply`] writes.
+
+use alloc::boxed::Box;
+
+use crate::algorithm::arena::Arena;
+use crate::algorithm::{Figures, Machine, Moment, Owed, Verdict};
+use crate::decision::{Decision, Denial, Retry};
+use crate::policy::Policy;
+use crate::time::{Nanos, span};
+
+/// Backward readings of up to this, or the longest fill time or window of the key's limits, are
+/// ordinary disorder; beyond it the clock was stepped.
+const MIN_TOLERANCE: u64 = 10_000_000_000;
+
+/// What is kept for one key: when it was last changed, and one level for each limit.
+/// All levels zero: as good as new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) last: Nanos,
+    pub(crate) levels: [u128; Policy::MAX_LIMITS],
+}
+
+impl State {
+    /// A key never seen before.
+    pub(crate) const fn new(now: Nanos) -> Self {
+        Self { last: now, levels: [0; Policy::MAX_LIMITS] }
+    }
+}
+
+/// A policy's limits, ready to decide. Empty for `unlimited` and `blocked`.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    machines: Box<[Machine]>,
+    /// How far back a reading may lie before it means a stepped clock.
+    tolerance: u64,
+    has_log: bool,
+}
+
+/// What [`Plan::decide`] found, for [`Plan::apply`] to carry out.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) decision: Decision,
+    /// Runs that applying it takes from the arena, beyond those that it gives back first.
+    pub(crate) runs: usize,
+    settled: Settled,
+    write: Write,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Write {
+    /// A look, or a denial.
+    Nothing,
+    /// A denial by a stepped clock: the time moves, debts and counts stay.
+    Anchor,
+    /// Admitted.
+    Charge(u64),
+}
+
+/// A state as it stands at some moment, and nothing written yet.
+#[derive(Clone, Debug)]
+struct Settled {
+    at: Moment,
+    /// How far the caller's reading lies behind the time that counts.
+    behind: u64,
+    levels: [u128; Policy::MAX_LIMITS],
+}
+
+impl Plan {
+    pub(crate) fn new(policy: &Policy) -> Self {
+        let machines: Box<[Machine]> = policy.limits().iter().map(|l| l.machine()).collect();
+        let tolerance = policy
+            .limits()
+            .iter()
+            .zip(&machines)
+            .map(|(limit, machine)| machine.fill_time().unwrap_or(limit.period().as_nanos()))
+            .max()
+            .map_or(0, |longest| u64::try_from(longest).unwrap_or(u64::MAX))
+            .max(MIN_TOLERANCE);
+        let has_log = machines.iter().any(Machine::is_log);
+        Self { machines, tolerance, has_log }
+    }
+
+    /// How many levels of a state are used.
+    pub(crate) fn width(&self) -> usize {
+        self.machines.len()
+    }
+
+    /// Whether any limit keeps runs in an arena.
+    pub(crate) fn has_log(&self) -> bool {
+        self.has_log
+    }
+
+    /// Decides one request and changes nothing.
+    pub(crate) fn decide(&self, state: &State, cost: u64, now: Nanos, arena: &Arena) -> Step {
+        let settled = self.settle(state, now, arena);
+        let at = settled.at;
+        let mut worst = Verdict::Admit;
+        let mut refused_by = None;
+        for (index, (machine, level)) in self.machines.iter().zip(settled.levels).enumerate() {
+            // A look is always admitted.
+            let verdict = match cost {
+                0 => Verdict::Admit,
+                _ => machine.verdict(level, cost, at, arena),
+            };
+            if verdict > worst {
+                (worst, refused_by) = (verdict, Some(index));
+            }
+        }
+        let admitted = worst == Verdict::Admit;
+        let write = match cost {
+            0 => Write::Nothing,
+            _ if admitted => Write::Charge(cost),
+            _ if at.stored != at.last => Write::Anchor,
+            _ => Write::Nothing,
+        };
+
+        let mut runs = 0;
+        let mut least = None;
+        let mut remaining = u64::MAX;
+        let mut reset_after = 0;
+        let levels = state.levels.iter().zip(settled.levels);
+        for (index, (machine, (stored, level))) in self.machines.iter().zip(levels).enumerate() {
+            let charge = matches!(write, Write::Charge(_));
+            let figures: Figures = if charge {
+                machine.figures_after(level, cost, at, arena)
+            } else {
+                machine.figures(level, at, arena)
+            };
+            if least.is_none() || figures.remaining < remaining {
+                (least, remaining) = (Some(index), figures.remaining);
+            }
+            if figures.reset_after > 0 {
+                reset_after = reset_after.max(figures.reset_after + u128::from(settled.behind));
+            }
+            if charge && machine.takes_run(*stored, level, at, arena) {
+                runs += 1;
+            }
+        }
+        let retry = match worst {
+            Verdict::Admit => Retry::Now,
+            Verdict::Wait(wait) => Retry::After(span(wait + u128::from(settled.behind))),
+            Verdict::Never => Retry::Never,
+        };
+        let decision = Decision {
+            retry,
+            remaining,
+            reset_after: span(reset_after),
+            limit: if admitted { least } else { refused_by },
+            denial: if admitted { None } else { Some(Denial::Limit) },
+            row: 0,
+        };
+        Step { decision, runs, settled, write }
+    }
+
+    /// Carries a step out. The arena must have room for [`Step::runs`].
+    pub(crate) fn apply(&self, state: &mut State, step: &Step, arena: &mut Arena) {
+        let Settled { at, levels, .. } = step.settled;
+        if step.write == Write::Nothing {
+            return;
+        }
+        let settled = self.machines.iter().zip(levels);
+        for (level, (machine, settled)) in state.levels.iter_mut().zip(settled) {
+            *level = match step.write {
+                Write::Charge(cost) => machine.charge(*level, settled, cost, at, arena),
+                Write::Anchor | Write::Nothing => machine.commit(*level, settled, at, arena),
+            };
+        }
+        state.last = at.now;
+    }
+
+    /// Gives up to `tokens` back to every limit, and says how many the most indebted could take.
+    pub(crate) fn refund(
+        &self,
+        state: &mut State,
+        tokens: u64,
+        now: Nanos,
+        arena: &mut Arena,
+    ) -> u64 {
+        let Settled { at, levels, .. } = self.settle(state, now, arena);
+        let nothing_owed = levels.iter().all(|level| *level == 0);
+        if tokens == 0 || (nothing_owed && at.stored == at.last) {
+            return 0;
+        }
+        let mut most = 0;
+        let settled = self.machines.iter().zip(levels);
+        for (level, (machine, settled)) in state.levels.iter_mut().zip(settled) {
+            let (left, given) = machine.refund(*level, settled, tokens, at, arena);
+            *level = left;
+            most = most.max(given);
+        }
+        state.last = at.now;
+        most
+    }
+
+    /// How much the state owes at `now`: the largest share and the most tokens over its limits.
+    /// No tokens: as good as new.
+    pub(crate) fn owed(&self, state: &State, now: Nanos, arena: &Arena) -> Owed {
+        let settled = self.settle(state, now, arena);
+        let owed = self.machines.iter().zip(settled.levels);
+        owed.fold(Owed::default(), |most, (machine, level)| {
+            let owed = machine.owed(level, settled.at);
+            Owed { share: most.share.max(owed.share), tokens: most.tokens.max(owed.tokens) }
+        })
+    }
+
+    /// Nanoseconds from `now` until the state is as good as new; zero when it is.
+    pub(crate) fn full_after(&self, state: &State, now: Nanos, arena: &Arena) -> u128 {
+        let settled = self.settle(state, now, arena);
+        let levels = self.machines.iter().zip(settled.levels);
+        let longest = levels
+            .map(|(machine, level)| machine.figures(level, settled.at, arena).reset_after)
+            .max()
+            .unwrap_or(0);
+        if longest == 0 { 0 } else { longest + u128::from(settled.behind) }
+    }
+
+    /// Drops what has expired by `now` from the arena. No later decision at or after `now` can
+    /// tell.
+    pub(crate) fn trim(&self, state: &mut State, now: Nanos, arena: &mut Arena) {
+        let Settled { at, levels, .. } = self.settle(state, now, arena);
+        if at.stored != at.last {
+            return;
+        }
+        let settled = self.machines.iter().zip(levels);
+        for (level, (machine, settled)) in state.levels.iter_mut().zip(settled) {
+            if machine.is_log() {
+                *level = machine.commit(*level, settled, at, arena);
+            }
+        }
+    }
+
+    /// Forgets the state, giving back what it holds in the arena.
+    pub(crate) fn release(&self, state: &State, arena: &mut Arena) {
+        for (machine, level) in self.machines.iter().zip(state.levels) {
+            machine.release(level, arena);
+        }
+    }
+
+    fn settle(&self, state: &State, now: Nanos, arena: &Arena) -> Settled {
+        let (at, behind) = self.moment(state.last, now);
+        let mut levels = [0; Policy::MAX_LIMITS];
+        let stored = self.machines.iter().zip(state.levels);
+        for (settled, (machine, level)) in levels.iter_mut().zip(stored) {
+            *settled = machine.settle(level, at, arena);
+        }
+        Settled { at, behind, levels }
+    }
+
+    /// The rule for time that goes backwards. Within the tolerance a reading before the key's
+    /// last change counts as that change: nothing is minted or lost however readings interleave.
+    /// Beyond it the clock was stepped: time goes on from the new reading, and every debt and
+    /// count is as it was.
+    fn moment(&self, stored: Nanos, now: Nanos) -> (Moment, u64) {
+        let behind = stored.nanos_since(now);
+        if behind == 0 {
+            (Moment { stored, last: stored, now }, 0)
+        } else if behind <= self.tolerance {
+            (Moment { stored, last: stored, now: stored }, behind)
+        } else {
+            (Moment { stored, last: now, now }, 0)
+        }
+    }
+}
