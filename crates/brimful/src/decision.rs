@@ -82,14 +82,14 @@ impl Decision {
     };
 
     /// No place for the key before `wait` has passed.
-    pub(crate) const fn store_full(wait: Duration) -> Self {
+    pub(crate) const fn store_full(wait: Duration, row: u32) -> Self {
         Self {
             retry: Retry::After(wait),
             remaining: 0,
             reset_after: wait,
             limit: None,
             denial: Some(Denial::StoreFull),
-            row: 0,
+            row,
         }
     }
 

@@ -1,5 +1,10 @@
 //! Whose budget is spent: borrowed, structured keys without an allocation per call.
 
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::num::NonZero;
 
@@ -214,12 +219,12 @@ macro_rules! as_key {
 
 as_key! {
     str => |text| Key::Text(text);
-    alloc::string::String => |text| Key::Text(text);
-    alloc::boxed::Box<str> => |text| Key::Text(text);
-    alloc::sync::Arc<str> => |text| Key::Text(text);
-    alloc::borrow::Cow<'_, str> => |text| Key::Text(text);
+    String => |text| Key::Text(text);
+    Box<str> => |text| Key::Text(text);
+    Arc<str> => |text| Key::Text(text);
+    Cow<'_, str> => |text| Key::Text(text);
     [u8] => |bytes| Key::Bytes(bytes);
-    alloc::vec::Vec<u8> => |bytes| Key::Bytes(bytes);
+    Vec<u8> => |bytes| Key::Bytes(bytes);
     u8 => |number| Key::Unsigned((*number).into());
     u16 => |number| Key::Unsigned((*number).into());
     u32 => |number| Key::Unsigned((*number).into());

@@ -30,10 +30,37 @@ mod policy;
 mod step;
 mod time;
 
+#[cfg(feature = "std")]
+mod clock;
+#[cfg(feature = "std")]
+mod hash;
+#[cfg(feature = "std")]
+mod keyless;
+#[cfg(feature = "std")]
+mod limiter;
+#[cfg(feature = "std")]
+mod rules;
+#[cfg(feature = "std")]
+mod stats;
+#[cfg(feature = "std")]
+mod store;
+#[cfg(feature = "std")]
+mod sync;
+
+#[cfg(feature = "std")]
+pub use clock::{Clock, ManualClock, SystemClock};
 pub use decision::{Decision, Denial, Retry};
 pub use error::Error;
 pub use key::{AsKey, IpPrefix, Key};
+#[cfg(feature = "std")]
+pub use keyless::KeylessLimiter;
 pub use limit::{Algorithm, Limit};
+#[cfg(feature = "std")]
+pub use limiter::{Limiter, LimiterBuilder};
 pub use meter::Meter;
 pub use policy::Policy;
+#[cfg(feature = "std")]
+pub use stats::Stats;
+#[cfg(feature = "std")]
+pub use store::Overflow;
 pub use time::Nanos;

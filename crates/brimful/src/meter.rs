@@ -51,7 +51,7 @@ impl Meter {
             Kind::Unlimited => Fixed::Unlimited,
             Kind::Blocked => Fixed::Blocked,
         };
-        let plan = Plan::new(policy);
+        let plan = Plan::new(policy, 0);
         // At most 8 logs of 65,536 runs.
         let runs = u32::try_from(policy.log_entries()).unwrap_or(u32::MAX);
         Self { kind, plan, state: None, arena: Arena::new(runs) }

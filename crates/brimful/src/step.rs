@@ -37,9 +37,13 @@ impl State {
 /// A policy's limits, ready to decide. Empty for `unlimited` and `blocked`.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
+    /// The row that decisions name.
+    row: u32,
     machines: Box<[Machine]>,
     /// How far back a reading may lie before it means a stepped clock.
     tolerance: u64,
+    /// The longest period of the limits, in nanoseconds.
+    longest_period: u64,
     has_log: bool,
 }
 
@@ -73,7 +77,7 @@ struct Settled {
 }
 
 impl Plan {
-    pub(crate) fn new(policy: &Policy) -> Self {
+    pub(crate) fn new(policy: &Policy, row: u32) -> Self {
         let machines: Box<[Machine]> = policy.limits().iter().map(|l| l.machine()).collect();
         let tolerance = policy
             .limits()
@@ -83,8 +87,10 @@ impl Plan {
             .max()
             .map_or(0, |longest| u64::try_from(longest).unwrap_or(u64::MAX))
             .max(MIN_TOLERANCE);
+        let periods = policy.limits().iter().map(|limit| limit.period().as_nanos());
+        let longest_period = u64::try_from(periods.max().unwrap_or(0)).unwrap_or(u64::MAX);
         let has_log = machines.iter().any(Machine::is_log);
-        Self { machines, tolerance, has_log }
+        Self { row, machines, tolerance, longest_period, has_log }
     }
 
     /// How many levels of a state are used.
@@ -95,6 +101,11 @@ impl Plan {
     /// Whether any limit keeps runs in an arena.
     pub(crate) fn has_log(&self) -> bool {
         self.has_log
+    }
+
+    /// The longest period of the limits, in nanoseconds.
+    pub(crate) fn longest_period(&self) -> u64 {
+        self.longest_period
     }
 
     /// Decides one request and changes nothing.
@@ -154,7 +165,7 @@ impl Plan {
             reset_after: span(reset_after),
             limit: if admitted { least } else { refused_by },
             denial: if admitted { None } else { Some(Denial::Limit) },
-            row: 0,
+            row: self.row,
         };
         Step { decision, runs, settled, write }
     }
@@ -210,6 +221,11 @@ impl Plan {
         })
     }
 
+    /// Whether the state is as good as new.
+    pub(crate) fn is_full(&self, state: &State, now: Nanos, arena: &Arena) -> bool {
+        self.settle(state, now, arena).levels == [0; Policy::MAX_LIMITS]
+    }
+
     /// Nanoseconds from `now` until the state is as good as new; zero when it is.
     pub(crate) fn full_after(&self, state: &State, now: Nanos, arena: &Arena) -> u128 {
         let settled = self.settle(state, now, arena);
@@ -234,6 +250,12 @@ impl Plan {
                 *level = machine.commit(*level, settled, at, arena);
             }
         }
+    }
+
+    /// Runs that the state holds in the arena, expired ones included.
+    pub(crate) fn runs_held(&self, state: &State, arena: &Arena) -> usize {
+        let levels = self.machines.iter().zip(state.levels);
+        levels.map(|(machine, level)| machine.runs_held(level, arena)).sum()
     }
 
     /// Forgets the state, giving back what it holds in the arena.

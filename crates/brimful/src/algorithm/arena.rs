@@ -36,8 +36,6 @@ impl Arena {
     pub(crate) const NONE: u32 = u32::MAX;
     /// The most runs that an arena can hold: every index but [`Self::NONE`].
     pub(crate) const MAX_RUNS: u32 = u32::MAX - 1;
-    /// Bytes that one run takes.
-    pub(crate) const RUN_BYTES: usize = size_of::<Run>();
 
     /// An arena of `capacity` runs, at most [`Self::MAX_RUNS`]. With 0 nothing is allocated.
     pub(crate) fn new(capacity: u32) -> Self {
@@ -58,6 +56,11 @@ impl Arena {
     /// Runs that logs hold.
     pub(crate) fn used(&self) -> usize {
         usize::try_from(self.used).unwrap_or(usize::MAX)
+    }
+
+    /// Bytes that all runs take.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.runs)
     }
 
     pub(crate) fn run(&self, index: u32) -> Run {

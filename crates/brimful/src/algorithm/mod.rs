@@ -23,6 +23,9 @@ use sliding_log::{Handle, SlidingLog};
 use sliding_window::{Counts, SlidingWindow};
 use token_bucket::TokenBucket;
 
+/// A level is below 2 to this power.
+pub(crate) const MAX_LEVEL_BITS: u32 = 95;
+
 /// When a decision is made, relative to when the key was last changed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
@@ -244,6 +247,14 @@ impl Machine {
             }
         };
         self.figures(charged, at, arena)
+    }
+
+    /// Runs that a level holds in the arena.
+    pub(crate) fn runs_held(&self, level: u128, arena: &Arena) -> usize {
+        match self {
+            Self::SlidingLog(_) => SlidingLog::runs_held(Handle::unpack(level), arena),
+            _ => 0,
+        }
     }
 
     pub(crate) fn owed(&self, settled: u128, at: Moment) -> Owed {

@@ -179,6 +179,13 @@ impl SlidingLog {
         }
     }
 
+    /// How many runs the log holds.
+    pub(crate) fn runs_held(log: Handle, arena: &Arena) -> usize {
+        let first = (log.total > 0).then_some(log.oldest);
+        let next = |index: &u32| Some(arena.run(*index).next).filter(|next| *next != Arena::NONE);
+        core::iter::successors(first, next).count()
+    }
+
     pub(crate) fn remaining(&self, log: Handle) -> u64 {
         self.limit.saturating_sub(log.total).into()
     }

@@ -1,0 +1,124 @@
+//! Plain counters, and the snapshot that users see.
+
+use crate::sync::{AtomicU64, Ordering};
+
+/// Counters are spread over this many places, so that threads on different keys rarely share one.
+const STRIPES: usize = 8;
+
+/// One counter.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(crate) fn add(&self, by: u64) {
+        self.0.fetch_add(by, Ordering::Relaxed);
+    }
+
+    pub(crate) fn sub(&self, by: u64) {
+        self.0.fetch_sub(by, Ordering::Relaxed);
+    }
+
+    pub(crate) fn value(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What happens to slots; counted where it happens.
+#[derive(Debug, Default)]
+pub(crate) struct StoreCounters {
+    pub(crate) occupied: Counter,
+    pub(crate) evicted_lossless: Counter,
+    pub(crate) evicted_forced: Counter,
+    pub(crate) forgiven: Counter,
+    pub(crate) refused: Counter,
+    pub(crate) shared: Counter,
+    pub(crate) left_shared: Counter,
+}
+
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Stripe {
+    admitted: Counter,
+    denied: Counter,
+}
+
+/// What was decided, in all and by row.
+#[derive(Debug)]
+pub(crate) struct DecisionCounters {
+    stripes: [Stripe; STRIPES],
+    denied_by_row: Box<[Counter]>,
+}
+
+impl DecisionCounters {
+    pub(crate) fn new(rows: usize) -> Self {
+        Self {
+            stripes: Default::default(),
+            denied_by_row: (0..rows).map(|_| Counter::default()).collect(),
+        }
+    }
+
+    /// Counts one decision; `hint` picks the stripe.
+    pub(crate) fn count(&self, allowed: bool, row: u32, hint: u64) {
+        let stripe = usize::try_from(hint % STRIPES as u64).unwrap_or(0);
+        let Some(stripe) = self.stripes.get(stripe) else { return };
+        if allowed {
+            stripe.admitted.add(1);
+        } else {
+            stripe.denied.add(1);
+            let row = usize::try_from(row).unwrap_or(usize::MAX);
+            if let Some(counter) = self.denied_by_row.get(row) {
+                counter.add(1);
+            }
+        }
+    }
+
+    pub(crate) fn admitted(&self) -> u64 {
+        self.stripes.iter().map(|stripe| stripe.admitted.value()).sum()
+    }
+
+    pub(crate) fn denied(&self) -> u64 {
+        self.stripes.iter().map(|stripe| stripe.denied.value()).sum()
+    }
+
+    pub(crate) fn denied_by_row(&self) -> impl Iterator<Item = u64> {
+        self.denied_by_row.iter().map(Counter::value)
+    }
+}
+
+/// A snapshot of a limiter's counters. They are read one after the other while others count on,
+/// so sums may be off by the calls in flight.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Keys that the store was built for.
+    pub max_keys: u64,
+    /// Slots in the store, at most five for four of `max_keys` and never fewer than it.
+    pub slots: u64,
+    /// Slots that hold a key: one that owes, or one that has refilled and was not yet replaced.
+    pub occupied: u64,
+    /// Bytes of all slots, shared states and log entries, allocated at construction.
+    pub bytes: u64,
+    /// Requests that were allowed with a cost above 0.
+    pub admitted: u64,
+    /// Requests that were denied.
+    pub denied: u64,
+    /// The same by policy name, for the policies that denied any.
+    pub denied_by_policy: Vec<(String, u64)>,
+    /// Slots reused for another key after their bucket had refilled: nothing was lost.
+    pub evicted_lossless: u64,
+    /// Keys in debt that were forgotten for a newcomer.
+    pub evicted_forced: u64,
+    /// Tokens that those keys owed, each rounded up to whole tokens.
+    pub forgiven_tokens: u64,
+    /// Denials because there was no place ([`Denial::StoreFull`](crate::Denial::StoreFull)).
+    pub store_full: u64,
+    /// Decisions against a state shared by keys without a slot.
+    pub shared: u64,
+    /// Keys that got a slot while their policy's shared state was owing: the most that can have
+    /// left that state for a full one of their own.
+    pub left_shared: u64,
+    /// Entries that sliding logs hold, expired ones that were not yet found included.
+    pub log_entries: u64,
+    /// Entries that all sliding logs together can hold.
+    pub max_log_entries: u64,
+}

@@ -1,0 +1,248 @@
+//! What a newcomer meets in its two sets, and what a full store does with it.
+
+use super::room::{free_slot, free_slots};
+use super::{Attempt, Overflow, Pair, Request, Sets, Slot, Store, plan};
+use crate::algorithm::Owed;
+use crate::algorithm::arena::Arena;
+use crate::decision::Decision;
+use crate::step::{Plan, State};
+use crate::time::{Nanos, span};
+
+/// How far to go for a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effort {
+    /// Take an empty or a refilled slot.
+    Lossless,
+    /// Do what [`Overflow`] says.
+    Forced,
+}
+
+impl Store {
+    /// One try with both sets locked: finds the key after all, or a place for it.
+    pub(super) fn attempt<N: Fn() -> Nanos>(
+        &self,
+        row: u32,
+        request: &Request<'_, N>,
+        effort: Effort,
+    ) -> Attempt {
+        let Request { fingerprint, cost, peek, plans, .. } = *request;
+        let mut pair = self.lock_pair(fingerprint);
+        let now = (request.now)();
+        let mut runs = self.runs();
+        let arena = runs.get();
+        let home = pair.find(fingerprint).and_then(|(set, slot)| set.read(slot));
+        let is_known = home.is_some();
+        let mut home = home.unwrap_or(Slot { fingerprint, row, state: State::new(now) });
+        let Some(plan) = plan(plans, home.row) else {
+            return Attempt::Decided(Decision::UNLIMITED);
+        };
+        let step = plan.decide(&home.state, cost, now, arena);
+        if !is_known && (cost == 0 || step.decision.is_denied()) {
+            // Looks and denials never take a slot.
+            return Attempt::Decided(step.decision);
+        }
+        let full = Full { store: self, fingerprint, plans, now };
+        if step.runs > arena.room() {
+            match effort {
+                Effort::Lossless => return Attempt::NoRuns,
+                Effort::Forced if full.free_runs(&mut pair, step.runs, peek, arena) => {}
+                Effort::Forced => {
+                    let wait = full.wait_for_runs(&mut pair, plan, arena);
+                    return Attempt::Decided(self.refuse(wait, home.row, peek));
+                }
+            }
+        }
+        let has_place = is_known || full.has_place(&mut pair, arena);
+        if !has_place && effort == Effort::Lossless {
+            return Attempt::NoSlot(step.decision);
+        }
+        if !has_place {
+            match self.overflow {
+                Overflow::Evict if peek => {}
+                Overflow::Evict => full.evict(&mut pair, false, arena),
+                Overflow::Refuse => {
+                    let wait = full.wait_for_slot(&mut pair, arena);
+                    return Attempt::Decided(self.refuse(wait, home.row, peek));
+                }
+                Overflow::Share => return Attempt::NoSlot(step.decision),
+            }
+        }
+        if peek {
+            return Attempt::Decided(step.decision);
+        }
+        plan.apply(&mut home.state, &step, arena);
+        full.put(&mut pair, &home, is_known, arena);
+        if is_known { Attempt::Decided(step.decision) } else { Attempt::Placed(step) }
+    }
+
+    /// Decides against the state that all keys of the row without a slot share.
+    pub(super) fn share<N: Fn() -> Nanos>(&self, row: u32, request: &Request<'_, N>) -> Decision {
+        let Some((plan, mut set)) = plan(request.plans, row).zip(self.lock_shared(row)) else {
+            return self.refuse(0, row, request.peek);
+        };
+        let now = (request.now)();
+        let mut runs = self.runs();
+        let arena = runs.get();
+        let content = set.read(0);
+        let mut content = content.unwrap_or(Slot { fingerprint: 0, row, state: State::new(now) });
+        let step = plan.decide(&content.state, request.cost, now, arena);
+        if step.runs > arena.room() {
+            let wait = plan.full_after(&content.state, now, arena);
+            return self.refuse(wait.max(plan.longest_period().into()), row, request.peek);
+        }
+        if !request.peek {
+            plan.apply(&mut content.state, &step, arena);
+            set.write(0, &content);
+            self.counters.shared.add(1);
+        }
+        step.decision
+    }
+
+    /// Whether the shared state of the row owes anything.
+    pub(super) fn shared_owes<N: Fn() -> Nanos>(&self, row: u32, request: &Request<'_, N>) -> bool {
+        let Some((plan, set)) = plan(request.plans, row).zip(self.lock_shared(row)) else {
+            return false;
+        };
+        let now = (request.now)();
+        set.read(0).is_some_and(|shared| !plan.is_full(&shared.state, now, self.runs().get()))
+    }
+
+    fn lock_shared(&self, row: u32) -> Option<super::Set<'_>> {
+        let index = usize::try_from(row).ok()?;
+        self.shared
+            .as_ref()
+            .filter(|sets: &&Sets| index < sets.count())
+            .map(|sets| sets.lock(index))
+    }
+
+    fn refuse(&self, wait: u128, row: u32, peek: bool) -> Decision {
+        if !peek {
+            self.counters.refused.add(1);
+        }
+        // A denial's hint is at least 1 ns.
+        Decision::store_full(span(wait.max(1)), row)
+    }
+}
+
+/// Two full sets, and the one who wants a place there.
+struct Full<'a> {
+    store: &'a Store,
+    fingerprint: u64,
+    plans: &'a [Plan],
+    now: Nanos,
+}
+
+impl Full<'_> {
+    fn has_place(&self, pair: &mut Pair<'_>, arena: &Arena) -> bool {
+        pair.sets().any(|set| free_slot(set, self.plans, self.now, arena).is_some())
+    }
+
+    /// Writes the key's state to its slot, or to a free one in the emptier set.
+    fn put(&self, pair: &mut Pair<'_>, home: &Slot, is_known: bool, arena: &mut Arena) {
+        if is_known {
+            if let Some((set, slot)) = pair.find(self.fingerprint) {
+                set.write(slot, home);
+            }
+            return;
+        }
+        let emptier = pair.sets().max_by_key(|set| free_slots(set, self.plans, self.now, arena));
+        let Some(set) = emptier else { return };
+        let Some(slot) = free_slot(set, self.plans, self.now, arena) else { return };
+        let counters = &self.store.counters;
+        if set.row(slot).is_some() {
+            self.store.empty(set, slot, self.plans, arena);
+            counters.evicted_lossless.add(1);
+        }
+        set.write(slot, home);
+        counters.occupied.add(1);
+    }
+
+    /// Forgets the slot, other than the key's own, that owes least; of those that hold runs, when
+    /// it is runs that are wanted.
+    fn evict(&self, pair: &mut Pair<'_>, holding_runs: bool, arena: &mut Arena) {
+        let mut least: Option<(Owed, usize, usize)> = None;
+        for set in pair.sets() {
+            for slot in set.slots() {
+                let Some((content, plan)) = self.candidate(set, slot) else { continue };
+                if holding_runs && plan.runs_held(&content.state, arena) == 0 {
+                    continue;
+                }
+                let owed = plan.owed(&content.state, self.now, arena);
+                if least.is_none_or(|(other, ..)| owed < other) {
+                    least = Some((owed, set.index(), slot));
+                }
+            }
+        }
+        let Some((owed, index, slot)) = least else { return };
+        if let Some(set) = pair.sets().find(|set| set.index() == index) {
+            self.store.empty(set, slot, self.plans, arena);
+        }
+        let counters = &self.store.counters;
+        if owed.tokens == 0 {
+            counters.evicted_lossless.add(1);
+        } else {
+            counters.evicted_forced.add(1);
+            counters.forgiven.add(owed.tokens);
+        }
+    }
+
+    /// Frees runs by the overflow policy, and says whether there are `wanted` now. A peek only
+    /// says whether there would be.
+    fn free_runs(&self, pair: &mut Pair<'_>, wanted: usize, peek: bool, arena: &mut Arena) -> bool {
+        if self.store.overflow != Overflow::Evict {
+            return false;
+        }
+        let mut held = 0;
+        for set in pair.sets() {
+            for slot in set.slots() {
+                if let Some((content, plan)) = self.candidate(set, slot) {
+                    held += plan.runs_held(&content.state, arena);
+                }
+            }
+        }
+        if arena.room() + held < wanted {
+            return false;
+        }
+        while !peek && arena.room() < wanted {
+            self.evict(pair, true, arena);
+        }
+        true
+    }
+
+    /// Nanoseconds until the first of the candidate slots is free.
+    fn wait_for_slot(&self, pair: &mut Pair<'_>, arena: &Arena) -> u128 {
+        self.waits(pair, arena, |_| true).unwrap_or(0)
+    }
+
+    /// Nanoseconds until a candidate slot with runs, the key's own included, is free; with none
+    /// of those, until what this policy remembers now has expired.
+    fn wait_for_runs(&self, pair: &mut Pair<'_>, plan: &Plan, arena: &Arena) -> u128 {
+        let waits = self.waits(pair, arena, Plan::has_log);
+        waits.unwrap_or(plan.longest_period().into())
+    }
+
+    fn waits(
+        &self,
+        pair: &mut Pair<'_>,
+        arena: &Arena,
+        counts: impl Fn(&Plan) -> bool,
+    ) -> Option<u128> {
+        let mut least = None;
+        for set in pair.sets() {
+            for content in set.slots().filter_map(|slot| set.read(slot)) {
+                if let Some(plan) = plan(self.plans, content.row).filter(|plan| counts(plan)) {
+                    let wait = plan.full_after(&content.state, self.now, arena);
+                    least = Some(least.map_or(wait, |least: u128| least.min(wait)));
+                }
+            }
+        }
+        least
+    }
+
+    /// A slot that could be forgotten for the key: occupied, and not its own.
+    fn candidate(&self, set: &super::Set<'_>, slot: usize) -> Option<(Slot, &Plan)> {
+        let content = set.read(slot).filter(|slot| slot.fingerprint != self.fingerprint)?;
+        let plan = plan(self.plans, content.row)?;
+        Some((content, plan))
+    }
+}

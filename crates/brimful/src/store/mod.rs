@@ -1,0 +1,398 @@
+//! Where state lives: a bounded number of slots, and what happens when a key finds none.
+//!
+//! A key has two candidate sets, both worked out from its fingerprint, so that a slot can be moved
+//! to the other one. A key is in at most one slot: a miss is believed only with both sets locked,
+//! and a move holds both.
+//!
+//! **A slot is free exactly when its state is as good as new.** A newcomer takes an empty or a
+//! refilled slot; when both sets have none, it makes one free by moving others to their second
+//! set ([`room`]); only then is the store full for it, and [`Overflow`] says what happens
+//! ([`full`]).
+//!
+//! Locks are taken in this order: sets by index, then the overflow state, then the arena.
+
+mod full;
+mod room;
+mod sets;
+
+use core::fmt;
+use core::str::FromStr;
+
+use crate::algorithm::arena::Arena;
+use crate::decision::Decision;
+use crate::error::Error;
+use crate::stats::StoreCounters;
+use crate::step::{Plan, Step};
+use crate::sync::{self, Mutex, MutexGuard};
+use crate::time::Nanos;
+use sets::{Set, Sets, Slot};
+
+/// What happens to a new key when all its candidate slots are owing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Overflow {
+    /// The key that owes the smallest fraction of its capacity (of equals the fewest tokens) is
+    /// forgotten, and its tokens are counted as forgiven. This shields a debtor from floods of
+    /// keys that owe a smaller fraction; only the other two shield it from floods that drain
+    /// every key.
+    #[default]
+    Evict,
+    /// The newcomer is denied, with the earliest time at which a candidate slot is free.
+    Refuse,
+    /// Newcomers share one state per policy. A key that later gets a slot starts full there.
+    Share,
+}
+
+impl Overflow {
+    /// All three, the default first.
+    pub const ALL: [Self; 3] = [Self::Evict, Self::Refuse, Self::Share];
+
+    /// `evict`, `refuse` or `share`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Evict => "evict",
+            Self::Refuse => "refuse",
+            Self::Share => "share",
+        }
+    }
+}
+
+impl fmt::Display for Overflow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Overflow {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::ALL
+            .into_iter()
+            .find(|overflow| overflow.name() == text)
+            .ok_or_else(|| Error::range("overflow", format!("`{text}`"), "evict, refuse or share"))
+    }
+}
+
+/// The shape of a store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) max_keys: u64,
+    /// Limits of the widest policy.
+    pub(crate) width: usize,
+    /// Policies; each has an overflow state of its own under [`Overflow::Share`].
+    pub(crate) rows: usize,
+    /// Runs for all sliding logs together.
+    pub(crate) log_entries: u32,
+    pub(crate) overflow: Overflow,
+}
+
+impl Shape {
+    /// The most keys a store can be built for.
+    pub(crate) const MAX_KEYS: u64 = 1 << 32;
+
+    /// Sets and slots per set: at most five slots for four keys. Up to 64 slots are one set, so
+    /// that a key may have any of them; up to 1,024 are in sets of 13 to 16; beyond that four to
+    /// a set. (In small stores of small sets, too many keys may share their two sets by chance.)
+    fn sets(&self) -> (usize, usize) {
+        let keys = usize::try_from(self.max_keys).unwrap_or(usize::MAX);
+        let slots = keys.saturating_add(keys / 4).max(1);
+        if slots <= 64 {
+            (1, slots)
+        } else if slots <= 1024 {
+            let sets = slots.div_ceil(16);
+            (sets, slots / sets)
+        } else {
+            (slots / 4, 4)
+        }
+    }
+}
+
+/// One request, as the store sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request<'a, N> {
+    pub(crate) fingerprint: u64,
+    pub(crate) cost: u64,
+    /// A peek decides and changes nothing.
+    pub(crate) peek: bool,
+    /// Reads the time; called with the key's set locked.
+    pub(crate) now: N,
+    pub(crate) plans: &'a [Plan],
+}
+
+/// The states of all keys.
+#[derive(Debug)]
+pub(crate) struct Store {
+    sets: Sets,
+    overflow: Overflow,
+    /// One state per row for [`Overflow::Share`], as sets of one slot; none otherwise.
+    shared: Option<Sets>,
+    arena: Mutex<Arena>,
+    has_arena: bool,
+    /// The set that the next sweep looks at.
+    hand: sync::AtomicU64,
+    counters: StoreCounters,
+}
+
+/// The arena, locked while a decision needs it. A store without logs has none to lock.
+struct Runs<'a> {
+    locked: Option<MutexGuard<'a, Arena>>,
+    none: Arena,
+}
+
+impl Runs<'_> {
+    fn get(&mut self) -> &mut Arena {
+        self.locked.as_deref_mut().unwrap_or(&mut self.none)
+    }
+}
+
+impl Store {
+    /// An empty store. Everything it will ever use is allocated here.
+    ///
+    /// # Errors
+    /// There is not enough memory.
+    pub(crate) fn new(shape: &Shape) -> Result<Self, Error> {
+        let width = shape.width.max(1);
+        let (count, slots_per_set) = shape.sets();
+        let shared = match shape.overflow {
+            Overflow::Share => Some(Sets::new(shape.rows.max(1), 1, width)?),
+            Overflow::Evict | Overflow::Refuse => None,
+        };
+        Ok(Self {
+            sets: Sets::new(count, slots_per_set, width)?,
+            overflow: shape.overflow,
+            shared,
+            arena: Mutex::new(Arena::new(shape.log_entries)),
+            has_arena: shape.log_entries > 0,
+            hand: sync::AtomicU64::new(0),
+            counters: StoreCounters::default(),
+        })
+    }
+
+    /// Slots that a store of this shape has.
+    pub(crate) fn slots_of(shape: &Shape) -> usize {
+        let (count, slots_per_set) = shape.sets();
+        count.saturating_mul(slots_per_set)
+    }
+
+    /// Decides for a key that has a slot; `None` when it has none, or when its log needs memory
+    /// that has to be found first.
+    pub(crate) fn known<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> Option<Decision> {
+        let (first, second) = self.candidates(request.fingerprint);
+        let (mut set, slot) = match self.find_in(first, request) {
+            Some(found) => found,
+            None if second != first => self.find_in(second, request)?,
+            None => return None,
+        };
+        let mut home = set.read(slot)?;
+        let plan = plan(request.plans, home.row)?;
+        let now = (request.now)();
+        let mut runs = self.runs();
+        let arena = runs.get();
+        let step = plan.decide(&home.state, request.cost, now, arena);
+        if step.runs > arena.room() {
+            return None;
+        }
+        if !request.peek {
+            plan.apply(&mut home.state, &step, arena);
+            set.write(slot, &home);
+            drop((runs, set));
+            self.tidy(&step, request);
+        }
+        Some(step.decision)
+    }
+
+    /// Decides for a key whose policy is that of `row`, giving it a slot when it is charged.
+    pub(crate) fn newcomer<N: Fn() -> Nanos>(
+        &self,
+        row: u32,
+        request: &Request<'_, N>,
+    ) -> Decision {
+        // Room that was made can be taken by other threads; a few rounds are enough, and bounded.
+        for _ in 0..room::ROUNDS {
+            let found_some = match self.attempt(row, request, full::Effort::Lossless) {
+                Attempt::Decided(decision) => return decision,
+                Attempt::Placed(step) => return self.placed(row, &step, request),
+                Attempt::NoSlot(decision) if request.peek => match self.path(request) {
+                    Some(_) => return decision,
+                    None => false,
+                },
+                Attempt::NoSlot(_) => self.make_room(request),
+                Attempt::NoRuns => self.sweep_some(request),
+            };
+            if !found_some {
+                break;
+            }
+        }
+        match self.attempt(row, request, full::Effort::Forced) {
+            Attempt::Decided(decision) => decision,
+            Attempt::Placed(step) => self.placed(row, &step, request),
+            Attempt::NoSlot(_) | Attempt::NoRuns => self.share(row, request),
+        }
+    }
+
+    /// Gives tokens back; 0 for a key without a slot.
+    pub(crate) fn refund<N: Fn() -> Nanos>(&self, tokens: u64, request: &Request<'_, N>) -> u64 {
+        let mut pair = self.lock_pair(request.fingerprint);
+        let Some((set, slot)) = pair.find(request.fingerprint) else { return 0 };
+        let Some(mut home) = set.read(slot) else { return 0 };
+        let Some(plan) = plan(request.plans, home.row) else { return 0 };
+        let now = (request.now)();
+        let given = plan.refund(&mut home.state, tokens, now, self.runs().get());
+        set.write(slot, &home);
+        given
+    }
+
+    /// Forgets a key; false when it had no slot.
+    pub(crate) fn reset(&self, fingerprint: u64, plans: &[Plan]) -> bool {
+        let mut pair = self.lock_pair(fingerprint);
+        let Some((set, slot)) = pair.find(fingerprint) else { return false };
+        self.empty(set, slot, plans, self.runs().get());
+        true
+    }
+
+    /// Slots, bytes, and what was counted.
+    pub(crate) fn figures(&self) -> StoreFigures {
+        let arena = sync::lock(&self.arena);
+        let shared = self.shared.as_ref().map_or(0, Sets::bytes);
+        StoreFigures {
+            slots: self.sets.slots(),
+            bytes: self.sets.bytes() + shared + arena.bytes(),
+            log_entries: arena.used(),
+            max_log_entries: arena.used() + arena.room(),
+        }
+    }
+
+    pub(crate) fn counters(&self) -> &StoreCounters {
+        &self.counters
+    }
+
+    /// After a newcomer got its slot, with all locks released.
+    fn placed<N: Fn() -> Nanos>(
+        &self,
+        row: u32,
+        step: &Step,
+        request: &Request<'_, N>,
+    ) -> Decision {
+        self.tidy(step, request);
+        if self.shared_owes(row, request) {
+            self.counters.left_shared.add(1);
+        }
+        step.decision
+    }
+
+    /// Locks the set and finds the key in it.
+    fn find_in<N>(&self, index: usize, request: &Request<'_, N>) -> Option<(Set<'_>, usize)> {
+        let set = self.sets.lock(index);
+        let slot = set.find(request.fingerprint)?;
+        Some((set, slot))
+    }
+
+    /// Both candidate sets of the key, locked in index order.
+    fn lock_pair(&self, fingerprint: u64) -> Pair<'_> {
+        let (first, second) = self.candidates(fingerprint);
+        self.lock_two(first, second)
+    }
+
+    fn lock_two(&self, a: usize, b: usize) -> Pair<'_> {
+        let low = self.sets.lock(a.min(b));
+        let high = (a != b).then(|| self.sets.lock(a.max(b)));
+        Pair { low, high }
+    }
+
+    fn runs(&self) -> Runs<'_> {
+        let locked = self.has_arena.then(|| sync::lock(&self.arena));
+        Runs { locked, none: Arena::new(0) }
+    }
+
+    /// Empties an occupied slot.
+    fn empty(&self, set: &mut Set<'_>, slot: usize, plans: &[Plan], arena: &mut Arena) {
+        if let Some(content) = set.read(slot) {
+            if let Some(plan) = plan(plans, content.row) {
+                plan.release(&content.state, arena);
+            }
+            set.clear(slot);
+            self.counters.occupied.sub(1);
+        }
+    }
+
+    /// Logs whose keys are idle keep their expired runs. Each run taken pays for a look at one
+    /// set, once half of the arena is used, so that what has expired is found before the arena
+    /// is full, without a thread or a pause.
+    fn tidy<N: Fn() -> Nanos>(&self, step: &Step, request: &Request<'_, N>) {
+        if step.runs > 0 && {
+            let arena = sync::lock(&self.arena);
+            arena.used() > arena.room()
+        } {
+            self.sweep(request);
+        }
+    }
+
+    /// Looks at a few sets for expired runs, and says whether it found any.
+    fn sweep_some<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> bool {
+        const SETS: usize = 16;
+        (0..SETS).fold(false, |found, _| self.sweep(request) | found)
+    }
+
+    /// Gives the expired runs of one set back to the arena, and says whether there were any.
+    fn sweep<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> bool {
+        let hand = self.hand.fetch_add(1, sync::Ordering::Relaxed);
+        let hand = usize::try_from(hand).unwrap_or(0);
+        let mut set = self.sets.lock(hand.checked_rem(self.sets.count()).unwrap_or(0));
+        let now = (request.now)();
+        let mut runs = self.runs();
+        let arena = runs.get();
+        let before = arena.used();
+        for slot in set.slots() {
+            let Some(mut content) = set.read(slot) else { continue };
+            let Some(plan) = plan(request.plans, content.row).filter(|plan| plan.has_log()) else {
+                continue;
+            };
+            plan.trim(&mut content.state, now, arena);
+            set.write(slot, &content);
+        }
+        arena.used() < before
+    }
+}
+
+/// What a newcomer met.
+enum Attempt {
+    /// Decided, and nothing was charged to a slot of its own.
+    Decided(Decision),
+    /// Charged, in its slot.
+    Placed(Step),
+    /// It would be admitted so, but both sets are full.
+    NoSlot(Decision),
+    /// It would be admitted, but the arena is full.
+    NoRuns,
+}
+
+/// The size of the store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoreFigures {
+    pub(crate) slots: usize,
+    pub(crate) bytes: usize,
+    pub(crate) log_entries: usize,
+    pub(crate) max_log_entries: usize,
+}
+
+/// One or two locked sets.
+struct Pair<'a> {
+    low: Set<'a>,
+    high: Option<Set<'a>>,
+}
+
+impl<'a> Pair<'a> {
+    fn sets(&mut self) -> impl Iterator<Item = &mut Set<'a>> {
+        std::iter::once(&mut self.low).chain(&mut self.high)
+    }
+
+    fn find(&mut self, fingerprint: u64) -> Option<(&mut Set<'a>, usize)> {
+        self.sets().find_map(|set| set.find(fingerprint).map(|slot| (set, slot)))
+    }
+}
+
+/// The plan of a row. Slots hold rows of the rules that are passed in, so it is always there.
+fn plan(plans: &[Plan], row: u32) -> Option<&Plan> {
+    plans.get(usize::try_from(row).ok()?)
+}

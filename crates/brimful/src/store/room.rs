@@ -1,0 +1,158 @@
+//! Making room: moving slots to their second sets, so that `max_keys` owing keys fit in five
+//! slots for four keys.
+//!
+//! A search, breadth first from the two full sets over the second sets of the keys in them, for a
+//! set with a free slot; then the moves, last first. The search locks one set at a time and only
+//! remembers a path; each move locks its two sets and looks again.
+//!
+//! How often the search finds nothing although a slot is free somewhere is measured by the test
+//! `newcomers_find_a_slot`; [`MAX_SETS`] bounds the work.
+
+use super::sets::Set;
+use super::{Request, Store, plan};
+use crate::algorithm::arena::Arena;
+use crate::step::Plan;
+use crate::time::Nanos;
+
+/// How often a newcomer tries again after room was made and taken by another thread.
+pub(super) const ROUNDS: usize = 4;
+
+/// Sets that one search looks at, the two that it begins with included.
+const MAX_SETS: usize = 32;
+
+/// A set reached by the search, and how: by moving `mover` there from the set of step `from`.
+#[derive(Clone, Copy)]
+struct Reached {
+    set: usize,
+    from: usize,
+    mover: u64,
+}
+
+/// The sets that a search has reached, in order; the first two are where it began.
+pub(super) struct Path {
+    reached: [Reached; MAX_SETS],
+    /// The step with the free slot.
+    end: usize,
+}
+
+impl Store {
+    /// The two sets that a key can be in.
+    pub(super) fn candidates(&self, fingerprint: u64) -> (usize, usize) {
+        let sets = self.sets.count();
+        let first = scale(fingerprint, sets);
+        let second = scale(fingerprint.rotate_left(32), sets);
+        // Two different ones, when there are two.
+        match second == first {
+            true if second + 1 < sets => (first, second + 1),
+            true => (first, 0),
+            false => (first, second),
+        }
+    }
+
+    fn other(&self, fingerprint: u64, set: usize) -> usize {
+        let (first, second) = self.candidates(fingerprint);
+        if set == first { second } else { first }
+    }
+
+    /// Frees a slot in one of the key's sets, and says whether it did.
+    pub(super) fn make_room<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> bool {
+        let Some(path) = self.path(request) else { return false };
+        let mut step = path.end;
+        while let Some(Reached { set, from, mover }) = path.reached.get(step).copied()
+            && from != step
+        {
+            let Some(source) = path.reached.get(from) else { return false };
+            if !self.move_slot(mover, source.set, set, request) {
+                return false;
+            }
+            step = from;
+        }
+        true
+    }
+
+    /// A way from the key's sets to one with a free slot.
+    pub(super) fn path<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> Option<Path> {
+        let (first, second) = self.candidates(request.fingerprint);
+        let start = |set, from| Reached { set, from, mover: 0 };
+        let mut reached = [start(first, 0); MAX_SETS];
+        *reached.get_mut(1)? = start(second, 1);
+        let mut known = if first == second { 1 } else { 2 };
+        let mut step = 0;
+        while step < known {
+            let at = reached.get(step)?.set;
+            let set = self.sets.lock(at);
+            let now = (request.now)();
+            if free_slot(&set, request.plans, now, self.runs().get()).is_some() {
+                return Some(Path { reached, end: step });
+            }
+            for slot in set.slots() {
+                let Some(content) = set.read(slot) else { continue };
+                let next = self.other(content.fingerprint, at);
+                let seen = reached.iter().take(known).any(|other| other.set == next);
+                if let Some(place) = reached.get_mut(known)
+                    && !seen
+                {
+                    *place = Reached { set: next, from: step, mover: content.fingerprint };
+                    known += 1;
+                }
+            }
+            step += 1;
+        }
+        None
+    }
+
+    /// Moves a key to a free slot of its other set, if both are still as they were seen.
+    fn move_slot<N: Fn() -> Nanos>(
+        &self,
+        mover: u64,
+        from: usize,
+        to: usize,
+        request: &Request<'_, N>,
+    ) -> bool {
+        let mut pair = self.lock_two(from, to);
+        let now = (request.now)();
+        let mut runs = self.runs();
+        let arena = runs.get();
+        let source = pair.sets().find(|set| set.index() == from);
+        let Some((content, left)) = source.and_then(|set| {
+            let slot = set.find(mover)?;
+            Some((set.read(slot)?, slot))
+        }) else {
+            return false;
+        };
+        let Some(target) = pair.sets().find(|set| set.index() == to) else { return false };
+        let Some(slot) = free_slot(target, request.plans, now, arena) else { return false };
+        if target.row(slot).is_some() {
+            self.empty(target, slot, request.plans, arena);
+            self.counters.evicted_lossless.add(1);
+        }
+        target.write(slot, &content);
+        if let Some(source) = pair.sets().find(|set| set.index() == from) {
+            source.clear(left);
+        }
+        true
+    }
+}
+
+/// An empty slot, or else one that is as good as new.
+pub(super) fn free_slot(set: &Set<'_>, plans: &[Plan], now: Nanos, arena: &Arena) -> Option<usize> {
+    let empty = set.slots().find(|slot| set.row(*slot).is_none());
+    empty.or_else(|| set.slots().find(|slot| is_free(set, *slot, plans, now, arena)))
+}
+
+/// How many slots of the set a newcomer could take.
+pub(super) fn free_slots(set: &Set<'_>, plans: &[Plan], now: Nanos, arena: &Arena) -> usize {
+    set.slots().filter(|slot| is_free(set, *slot, plans, now, arena)).count()
+}
+
+/// A slot is free exactly when its state is as good as new.
+fn is_free(set: &Set<'_>, slot: usize, plans: &[Plan], now: Nanos, arena: &Arena) -> bool {
+    let Some(content) = set.read(slot) else { return true };
+    plan(plans, content.row).is_none_or(|plan| plan.is_full(&content.state, now, arena))
+}
+
+/// The top bits of `hash` as a number below `count`, without rounding `count` to a power of two.
+fn scale(hash: u64, count: usize) -> usize {
+    let scaled = (u128::from(hash) * count as u128) >> 64;
+    usize::try_from(scaled).unwrap_or(0)
+}
