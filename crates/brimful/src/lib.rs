@@ -26,6 +26,8 @@ mod key;
 mod limit;
 mod meter;
 mod policy;
+#[cfg(feature = "serde")]
+mod serde;
 #[cfg_attr(not(feature = "std"), allow(dead_code))]
 mod step;
 mod time;

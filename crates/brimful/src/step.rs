@@ -223,7 +223,9 @@ impl Plan {
 
     /// Whether the state is as good as new.
     pub(crate) fn is_full(&self, state: &State, now: Nanos, arena: &Arena) -> bool {
-        self.settle(state, now, arena).levels == [0; Policy::MAX_LIMITS]
+        let (at, _) = self.moment(state.last, now);
+        let mut levels = self.machines.iter().zip(&state.levels);
+        levels.all(|(machine, level)| machine.settle(*level, at, arena) == 0)
     }
 
     /// Nanoseconds from `now` until the state is as good as new; zero when it is.

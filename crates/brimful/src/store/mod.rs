@@ -129,6 +129,8 @@ pub(crate) struct Store {
     shared: Option<Sets>,
     arena: Mutex<Arena>,
     has_arena: bool,
+    /// 1 since a search for room found none, 0 since one did.
+    in_flood: sync::AtomicU64,
     /// The set that the next sweep looks at.
     hand: sync::AtomicU64,
     counters: StoreCounters,
@@ -164,6 +166,7 @@ impl Store {
             shared,
             arena: Mutex::new(Arena::new(shape.log_entries)),
             has_arena: shape.log_entries > 0,
+            in_flood: sync::AtomicU64::new(0),
             hand: sync::AtomicU64::new(0),
             counters: StoreCounters::default(),
         })

@@ -84,7 +84,9 @@ impl Sets {
 
     /// Locks one set. Whoever holds several took them in the order of their indices.
     pub(crate) fn lock(&self, index: usize) -> Set<'_> {
-        let set = Set { sets: self, index };
+        let words_per_slot = words_per_slot(self.width);
+        let base = index * self.slots_per_set * words_per_slot;
+        let set = Set { sets: self, index, base, words_per_slot };
         let lock = set.word(0, LAST);
         let mut attempts = 0;
         loop {
@@ -111,6 +113,9 @@ fn words_per_slot(width: usize) -> usize {
 pub(crate) struct Set<'a> {
     sets: &'a Sets,
     index: usize,
+    /// The set's first word.
+    base: usize,
+    words_per_slot: usize,
 }
 
 impl Set<'_> {
@@ -131,6 +136,11 @@ impl Set<'_> {
     /// The row of a slot's key; `None` for an empty slot.
     pub(crate) fn row(&self, slot: usize) -> Option<u32> {
         u32::try_from(self.get(slot, HIGH_AND_ROW) & u64::from(u32::MAX)).ok()?.checked_sub(1)
+    }
+
+    /// The fingerprint of a slot's key; `None` for an empty slot.
+    pub(crate) fn fingerprint(&self, slot: usize) -> Option<u64> {
+        self.row(slot).map(|_| self.get(slot, FINGERPRINT))
     }
 
     /// The content of a slot; `None` when it is empty.
@@ -188,8 +198,7 @@ impl Set<'_> {
     fn word(&self, slot: usize, word: usize) -> &AtomicU64 {
         // Never seen: every index below is inside by construction of `lines`.
         static OUTSIDE: AtomicU64 = AtomicU64::new(0);
-        let words = words_per_slot(self.sets.width);
-        let at = (self.index * self.sets.slots_per_set + slot) * words + word;
+        let at = self.base + slot * self.words_per_slot + word;
         let line = self.sets.lines.get(at / WORDS_PER_LINE);
         line.and_then(|line| line.0.get(at % WORDS_PER_LINE)).unwrap_or(&OUTSIDE)
     }
