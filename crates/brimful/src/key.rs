@@ -261,7 +261,7 @@ impl From<i128> for Key<'_> {
 macro_rules! tuple_as_key {
     ($($part:ident),+) => {
         impl<$($part: AsKey),+> AsKey for ($($part,)+) {
-            #[allow(non_snake_case)]
+            #[allow(non_snake_case, reason = "a part is named after its type")]
             fn with_key<R>(&self, f: impl FnOnce(Key<'_>) -> R) -> R {
                 let ($($part,)+) = self;
                 tuple_as_key!(@nest f, [$($part),+], $($part),+)

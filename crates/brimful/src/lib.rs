@@ -1,4 +1,61 @@
-//! An exact, keyed, bounded rate limiter.
+//! An exact, keyed, bounded rate limiter: it decides for millions of keys in bounded memory, with
+//! a token bucket by default, chosen with open eyes among four algorithms.
+//!
+//! ```
+#![doc = include_str!("../examples/quickstart.rs")]
+//! ```
+//!
+//! # Which algorithm
+//!
+//! What may be admitted in the worst interval of a limit of N per window W, and what it costs:
+//!
+//! | algorithm | state per key | worst burst |
+//! |---|---|---|
+//! | [`TokenBucket`](Algorithm::TokenBucket) | 12 bytes | capacity at once, capacity + rate * T in any T |
+//! | [`FixedWindow`](Algorithm::FixedWindow) | 12 bytes | 2N across a boundary, as fast as you like |
+//! | [`SlidingLog`](Algorithm::SlidingLog) | 16 bytes for each of up to N requests | N in any W: exact |
+//! | [`SlidingWindow`](Algorithm::SlidingWindow) | 12 bytes | N by its own estimate, up to 2N - 1 in a W |
+//!
+//! A token bucket with capacity C never admits more than N in any W when C + rate * W <= N. The
+//! bounds are measured over every reachable small state by the tests in
+//! `brimful-testkit/tests/exhaustive.rs`.
+//!
+//! # What is promised, and the test that keeps it
+//!
+//! * **Exact.** Integer arithmetic only: over any number of calls at any spacing, what is admitted
+//!   is what an exact rational model admits (`limits_decide_as_the_model` in
+//!   `brimful-testkit/tests/model.rs`), in debug and release alike (`golden.rs`).
+//! * **Hints are tight.** At `now + retry_after` the same cost is admitted if nobody else asked;
+//!   one nanosecond earlier it is not (`exhaustive.rs`, and the conformance suite). A cost that can
+//!   never be admitted is [`Retry::Never`], not a duration.
+//! * **A denial charges nothing**, whatever the algorithm and the number of limits (conformance
+//!   suite; under threads `two_limits_are_charged_together_or_not_at_all`).
+//! * **Time may go backwards.** A reading before a key's last change, by up to the longest fill
+//!   time or window of its limits (at least 10 s), counts as that change; beyond it the clock was
+//!   stepped, and debts and counts stay as they are (conformance suite, `model.rs`).
+//! * **Bounded.** A limiter allocates when it is built and never again (`flood.rs`). A slot is free
+//!   exactly when its key owes nothing, so eviction loses nothing (`eviction_is_lossless`); when
+//!   more keys owe than it was built for, [`Overflow`] says what happens, and it is counted.
+//! * **One key, one state** (`a_key_is_never_in_two_slots`). Keys are kept as 64-bit fingerprints
+//!   of a keyed SipHash-1-3. With n keys in the store a new key is taken for another with a
+//!   probability of n / 2^64: at a million keys 5.4 in 10^14.
+//!
+//! # Time
+//!
+//! Every verb that reads the clock has a twin ending in `_at` that takes the time as a [`Nanos`].
+//! The default clock is monotonic and anchored once to wall time; pass another [`Clock`] to count
+//! differently. Windows are aligned to the Unix epoch, so a week starts on a Thursday.
+//!
+//! # Features
+//!
+//! * `std` (default): [`Limiter`] with its store and clock. Without it the crate is the pure core:
+//!   the values and [`Meter`], for `no_std` with `alloc`.
+//! * `serde`: `Serialize` and `Deserialize` for [`Limit`] and [`Policy`].
+//!
+//! # What it does not do
+//!
+//! It does not limit how many requests run at the same time, and it has no penalties: a key cannot
+//! be blocked for a while, only by its limits or for good.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -16,9 +73,10 @@
 
 extern crate alloc;
 
-// Some steps are used by the store alone.
+// The store alone uses some of the steps.
 #[cfg_attr(not(feature = "std"), allow(dead_code))]
 mod algorithm;
+// The store alone makes some of the decisions.
 #[cfg_attr(not(feature = "std"), allow(dead_code))]
 mod decision;
 mod error;
@@ -28,6 +86,7 @@ mod meter;
 mod policy;
 #[cfg(feature = "serde")]
 mod serde;
+// The store alone uses some of the steps.
 #[cfg_attr(not(feature = "std"), allow(dead_code))]
 mod step;
 mod time;

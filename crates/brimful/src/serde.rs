@@ -88,7 +88,9 @@ impl<'de> Deserialize<'de> for Policy {
             type Value = Policy;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a map of `name` and `limits`, a list of limits, `unlimited` or `blocked`")
+                f.write_str(
+                    "a map of `name` and `limits`, a list of limits, `unlimited` or `blocked`",
+                )
             }
 
             fn visit_str<E: ::serde::de::Error>(self, spec: &str) -> Result<Policy, E> {

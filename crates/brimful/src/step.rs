@@ -221,11 +221,18 @@ impl Plan {
         })
     }
 
-    /// Whether the state is as good as new.
-    pub(crate) fn is_full(&self, state: &State, now: Nanos, arena: &Arena) -> bool {
-        let (at, _) = self.moment(state.last, now);
-        let mut levels = self.machines.iter().zip(&state.levels);
-        levels.all(|(machine, level)| machine.settle(*level, at, arena) == 0)
+    /// Whether a state is as good as new, from its last change and its levels by place. (A scan
+    /// over slots asks this of each, so it does not want them copied.)
+    pub(crate) fn is_full(
+        &self,
+        last: Nanos,
+        level: impl Fn(usize) -> u128,
+        now: Nanos,
+        arena: &Arena,
+    ) -> bool {
+        let (at, _) = self.moment(last, now);
+        let mut machines = self.machines.iter().enumerate();
+        machines.all(|(limit, machine)| machine.settle(level(limit), at, arena) == 0)
     }
 
     /// Nanoseconds from `now` until the state is as good as new; zero when it is.

@@ -15,12 +15,21 @@ fn policies() -> Vec<(&'static str, Policy)> {
         ("fixed window", parse(&["5/s fixed-window"])),
         ("sliding log", parse(&["5/s sliding-log"])),
         ("sliding window", parse(&["5/s sliding-window"])),
-        ("three limits", parse(&["10/s burst 5", "20 per 5s fixed-window", "6 per 2s sliding-log"])),
+        (
+            "three limits",
+            parse(&["10/s burst 5", "20 per 5s fixed-window", "6 per 2s sliding-log"]),
+        ),
         (
             "eight limits",
             parse(&[
-                "10/s burst 5", "11/s burst 6", "6/s fixed-window", "7/s sliding-window",
-                "8/s sliding-log", "9/s sliding-log", "30 per 4s", "40 per 5s sliding-window",
+                "10/s burst 5",
+                "11/s burst 6",
+                "6/s fixed-window",
+                "7/s sliding-window",
+                "8/s sliding-log",
+                "9/s sliding-log",
+                "30 per 4s",
+                "40 per 5s sliding-window",
             ]),
         ),
     ]
@@ -41,7 +50,10 @@ fn newcomers_find_a_slot() {
         let builder = Limiter::builder(limit.clone()).max_keys(max_keys).secret([max_keys, 7]);
         let limiter = builder.overflow(Overflow::Refuse).build().unwrap();
         let stats = limiter.stats();
-        assert!(stats.slots >= max_keys && stats.slots * 4 <= max_keys * 5, "{max_keys}: {stats:?}");
+        assert!(
+            stats.slots >= max_keys && stats.slots * 4 <= max_keys * 5,
+            "{max_keys}: {stats:?}"
+        );
         let mut live: Vec<u64> = (0..max_keys).collect();
         for key in &live {
             assert!(spend(&limiter, *key).is_allowed(), "{max_keys}: key {key} found no slot");

@@ -116,6 +116,7 @@ impl Machine {
     }
 
     /// The level as it stands at `at.now`.
+    #[inline]
     pub(crate) fn settle(&self, level: u128, at: Moment, arena: &Arena) -> u128 {
         match self {
             Self::TokenBucket(bucket) => bucket.settle(level, at.elapsed()),

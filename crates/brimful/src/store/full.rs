@@ -1,6 +1,6 @@
 //! What a newcomer meets in its two sets, and what a full store does with it.
 
-use super::room::{free_slot, free_slots};
+use super::room::{free_slot, free_slots, is_free};
 use super::{Attempt, Overflow, Pair, Request, Sets, Slot, Store, plan};
 use crate::algorithm::Owed;
 use crate::algorithm::arena::Arena;
@@ -100,11 +100,9 @@ impl Store {
 
     /// Whether the shared state of the row owes anything.
     pub(super) fn shared_owes<N: Fn() -> Nanos>(&self, row: u32, request: &Request<'_, N>) -> bool {
-        let Some((plan, set)) = plan(request.plans, row).zip(self.lock_shared(row)) else {
-            return false;
-        };
+        let Some(set) = self.lock_shared(row) else { return false };
         let now = (request.now)();
-        set.read(0).is_some_and(|shared| !plan.is_full(&shared.state, now, self.runs().get()))
+        !is_free(&set, 0, request.plans, now, self.runs().get())
     }
 
     fn lock_shared(&self, row: u32) -> Option<super::Set<'_>> {

@@ -104,14 +104,15 @@ impl Store {
                 return Some(Path { reached, end: step });
             }
             for slot in set.slots() {
-                let Some(fingerprint) = set.fingerprint(slot) else { continue };
-                let next = self.other(fingerprint, at);
-                let seen = reached.iter().take(known).any(|other| other.set == next);
-                if known < most
-                    && !seen
+                if known >= most {
+                    break;
+                }
+                let Some(mover) = set.fingerprint(slot) else { continue };
+                let next = self.other(mover, at);
+                if reached.iter().take(known).all(|other| other.set != next)
                     && let Some(place) = reached.get_mut(known)
                 {
-                    *place = Reached { set: next, from: step, mover: fingerprint };
+                    *place = Reached { set: next, from: step, mover };
                     known += 1;
                 }
             }
@@ -165,9 +166,16 @@ pub(super) fn free_slots(set: &Set<'_>, plans: &[Plan], now: Nanos, arena: &Aren
 }
 
 /// A slot is free exactly when its state is as good as new.
-fn is_free(set: &Set<'_>, slot: usize, plans: &[Plan], now: Nanos, arena: &Arena) -> bool {
-    let Some(content) = set.read(slot) else { return true };
-    plan(plans, content.row).is_none_or(|plan| plan.is_full(&content.state, now, arena))
+pub(super) fn is_free(
+    set: &Set<'_>,
+    slot: usize,
+    plans: &[Plan],
+    now: Nanos,
+    arena: &Arena,
+) -> bool {
+    let Some(row) = set.row(slot) else { return true };
+    let level = |limit| set.level(slot, limit);
+    plan(plans, row).is_none_or(|plan| plan.is_full(set.last(slot), level, now, arena))
 }
 
 /// The top bits of `hash` as a number below `count`, without rounding `count` to a power of two.

@@ -128,37 +128,51 @@ impl Set<'_> {
     }
 
     /// The slot that holds the key.
+    #[inline]
     pub(crate) fn find(&self, fingerprint: u64) -> Option<usize> {
         self.slots()
             .find(|slot| self.get(*slot, FINGERPRINT) == fingerprint && self.row(*slot).is_some())
     }
 
     /// The row of a slot's key; `None` for an empty slot.
+    #[inline]
     pub(crate) fn row(&self, slot: usize) -> Option<u32> {
         u32::try_from(self.get(slot, HIGH_AND_ROW) & u64::from(u32::MAX)).ok()?.checked_sub(1)
     }
 
     /// The fingerprint of a slot's key; `None` for an empty slot.
+    #[inline]
     pub(crate) fn fingerprint(&self, slot: usize) -> Option<u64> {
         self.row(slot).map(|_| self.get(slot, FINGERPRINT))
     }
 
+    /// When the slot's key was last changed.
+    #[inline]
+    pub(crate) fn last(&self, slot: usize) -> Nanos {
+        Nanos::from_nanos(self.get(slot, LAST) & !LOCK)
+    }
+
+    /// The slot's level for the limit at place `limit`, which is below the sets' width.
+    #[inline]
+    pub(crate) fn level(&self, slot: usize, limit: usize) -> u128 {
+        let (low, high) = match limit.checked_sub(1) {
+            None => (self.get(slot, LOW), self.get(slot, HIGH_AND_ROW) >> ROW_BITS),
+            Some(i) => {
+                let more = self.sets.width.saturating_sub(1);
+                let highs = self.get(slot, MORE + more + i / 2);
+                (self.get(slot, MORE + i), (highs >> (32 * (i % 2))) & u64::from(u32::MAX))
+            }
+        };
+        u128::from(low) | (u128::from(high) << 64)
+    }
+
     /// The content of a slot; `None` when it is empty.
+    #[inline]
     pub(crate) fn read(&self, slot: usize) -> Option<Slot> {
         let row = self.row(slot)?;
-        let more = self.sets.width.saturating_sub(1);
-        let last = Nanos::from_nanos(self.get(slot, LAST) & !LOCK);
-        let mut state = State::new(last);
+        let mut state = State::new(self.last(slot));
         for (limit, level) in state.levels.iter_mut().take(self.sets.width).enumerate() {
-            let (low, high) = match limit.checked_sub(1) {
-                None => (self.get(slot, LOW), self.get(slot, HIGH_AND_ROW) >> ROW_BITS),
-                Some(i) => {
-                    let highs = self.get(slot, MORE + more + i / 2);
-                    let high = (highs >> (32 * (i % 2))) & u64::from(u32::MAX);
-                    (self.get(slot, MORE + i), high)
-                }
-            };
-            *level = u128::from(low) | (u128::from(high) << 64);
+            *level = self.level(slot, limit);
         }
         Some(Slot { fingerprint: self.get(slot, FINGERPRINT), row, state })
     }
@@ -195,6 +209,7 @@ impl Set<'_> {
         self.put(slot, HIGH_AND_ROW, 0);
     }
 
+    #[inline]
     fn word(&self, slot: usize, word: usize) -> &AtomicU64 {
         // Never seen: every index below is inside by construction of `lines`.
         static OUTSIDE: AtomicU64 = AtomicU64::new(0);
@@ -203,10 +218,12 @@ impl Set<'_> {
         line.and_then(|line| line.0.get(at % WORDS_PER_LINE)).unwrap_or(&OUTSIDE)
     }
 
+    #[inline]
     fn get(&self, slot: usize, word: usize) -> u64 {
         self.word(slot, word).load(Ordering::Relaxed)
     }
 
+    #[inline]
     fn put(&mut self, slot: usize, word: usize, value: u64) {
         self.word(slot, word).store(value, Ordering::Relaxed);
     }

@@ -1,0 +1,26 @@
+use brimful::{Limit, Limiter, Policy};
+
+fn main() -> Result<(), brimful::Error> {
+    // One line: ten a second for each key.
+    let limiter = Limiter::per_second(10)?;
+    assert!(limiter.allow("198.51.100.7"));
+
+    // Two limits that must both admit, a burst, and one key with a policy of its own.
+    let api = Policy::new([Limit::per_second(10)?.burst(20)?, Limit::per_hour(1_000)?])?;
+    let limiter = Limiter::builder(api)
+        .exact(("tenant", 42), Limit::per_second(100)?)
+        .max_keys(1_000_000)
+        .build()?;
+
+    let decision = limiter.try_acquire_n(("tenant", 7), 21);
+    if decision.is_denied() {
+        let limit = limiter.limit_of(&decision).map_or("", Limit::name);
+        println!(
+            "refused by {limit}; wait {:?}, never: {}",
+            decision.retry_after(),
+            decision.is_never()
+        );
+    }
+    println!("{:?}", limiter.stats());
+    Ok(())
+}

@@ -1,0 +1,1 @@
+../crates/brimful/examples/quickstart.rs
