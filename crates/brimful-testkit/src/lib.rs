@@ -1,1 +1,18 @@
-//! x
+//! What brimful is tested against. Not published.
+//!
+//! * [`model`]: the slow, obviously right limiter, in exact rationals.
+//! * [`trace`]: operations, limits and keys drawn from a seed, the same on every machine for ever.
+//! * [`small`]: limits so small that all their states can be visited.
+//! * [`strategy`]: the same as `proptest` strategies, which shrink.
+//! * [`conformance`]: what every limiter owes, whatever it is built on.
+
+pub mod conformance;
+pub mod model;
+mod outcome;
+pub mod small;
+pub mod strategy;
+pub mod trace;
+
+pub use model::{KeyedModel, Model};
+pub use num_rational::Ratio;
+pub use outcome::Outcome;

@@ -1,3 +1,5 @@
+//! A keyed limiter: one line, then a policy of two limits with an override.
+
 use brimful::{Limit, Limiter, Policy};
 
 fn main() -> Result<(), brimful::Error> {

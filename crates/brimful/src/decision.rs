@@ -9,6 +9,10 @@ pub enum Retry {
     Now,
     /// Denied. The same request is allowed after exactly this long if nobody else asks in between,
     /// and not one nanosecond sooner. At least 1 ns.
+    ///
+    /// Two exceptions, where there is nothing that could keep the hint: when there was no place
+    /// ([`Denial::StoreFull`]) one may be found sooner, and a peek by a clock that was stepped
+    /// back does not keep the step, as the denied call itself does.
     After(Duration),
     /// Denied, and no wait can help: the cost is above the capacity, or the key is blocked.
     Never,

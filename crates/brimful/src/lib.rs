@@ -23,7 +23,7 @@
 //! # What is promised, and the test that keeps it
 //!
 //! * **Exact.** Integer arithmetic only: over any number of calls at any spacing, what is admitted
-//!   is what an exact rational model admits (`limits_decide_as_the_model` in
+//!   is what an exact rational model admits (`a_limiter_decides_as_the_keyed_model` and
 //!   `brimful-testkit/tests/model.rs`), in debug and release alike (`golden.rs`).
 //! * **Hints are tight.** At `now + retry_after` the same cost is admitted if nobody else asked;
 //!   one nanosecond earlier it is not (`exhaustive.rs`, and the conformance suite). A cost that can

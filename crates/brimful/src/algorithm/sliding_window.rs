@@ -74,12 +74,8 @@ impl SlidingWindow {
         }
         // The weight falls by `previous` in each nanosecond; it is not zero, being above the room.
         let excess = weight.saturating_sub(room);
-        let wait = excess.div_ceil(u128::from(counts.previous).max(1));
-        if wait < self.time_left(at).into() {
-            Verdict::Wait(wait)
-        } else {
-            Verdict::Wait(self.wait_into_next(counts, cost, at))
-        }
+        // That is within this window, or at its end, where nothing of it is left.
+        Verdict::Wait(excess.div_ceil(u128::from(counts.previous).max(1)))
     }
 
     pub(crate) fn charge(&self, counts: Counts, cost: u64) -> Counts {

@@ -129,8 +129,8 @@ pub(crate) struct Store {
     shared: Option<Sets>,
     arena: Mutex<Arena>,
     has_arena: bool,
-    /// 1 since a search for room found none, 0 since one did.
-    in_flood: sync::AtomicU64,
+    /// Until when, in nanoseconds, the slots seen by the last fruitless search for room all owe.
+    flood_until: sync::AtomicU64,
     /// The set that the next sweep looks at.
     hand: sync::AtomicU64,
     counters: StoreCounters,
@@ -166,7 +166,7 @@ impl Store {
             shared,
             arena: Mutex::new(Arena::new(shape.log_entries)),
             has_arena: shape.log_entries > 0,
-            in_flood: sync::AtomicU64::new(0),
+            flood_until: sync::AtomicU64::new(0),
             hand: sync::AtomicU64::new(0),
             counters: StoreCounters::default(),
         })
@@ -216,10 +216,12 @@ impl Store {
             let found_some = match self.attempt(row, request, full::Effort::Lossless) {
                 Attempt::Decided(decision) => return decision,
                 Attempt::Placed(step) => return self.placed(row, &step, request),
-                Attempt::NoSlot(decision) if request.peek => match self.path(request) {
-                    Some(_) => return decision,
-                    None => false,
-                },
+                Attempt::NoSlot(decision) if request.peek => {
+                    if self.has_room(request) {
+                        return decision;
+                    }
+                    false
+                }
                 Attempt::NoSlot(_) => self.make_room(request),
                 Attempt::NoRuns => self.sweep_some(request),
             };

@@ -9,8 +9,9 @@
 //! the test `newcomers_find_a_slot`: at exactly `max_keys` it found a slot in each of 8 million
 //! replacements; with 16 sets instead of 32 it missed one in 2,000, with 10 one in 600.
 //!
-//! A search of [`MAX_SETS`] that finds nothing therefore means that the store is in a flood. From
-//! then on searches stop after [`MAX_SETS_IN_FLOOD`], until one finds a slot again.
+//! A search of [`MAX_SETS`] that finds nothing therefore means a flood: more keys owe than the
+//! store was built for. As long as all slots that it saw still owe, the next searches would say the
+//! same, and stop after [`MAX_SETS_IN_FLOOD`].
 
 use super::sets::Set;
 use super::{Request, Store, plan};
@@ -25,7 +26,7 @@ pub(super) const ROUNDS: usize = 4;
 /// Sets that one search looks at, the two that it begins with included.
 const MAX_SETS: usize = 32;
 
-/// The same while more keys owe than the store was built for.
+/// The same while a flood is known to go on.
 const MAX_SETS_IN_FLOOD: usize = 8;
 
 /// A set reached by the search, and how: by moving `mover` there from the set of step `from`.
@@ -36,11 +37,12 @@ struct Reached {
     mover: u64,
 }
 
-/// The sets that a search has reached, in order; the first two are where it began.
+/// The sets that a search has reached, in order; the first two are where it began. (Places that
+/// were not reached name the first set once more.)
 pub(super) struct Path {
     reached: [Reached; MAX_SETS],
-    /// The step with the free slot.
-    end: usize,
+    /// The step with the free slot; `None` when there is none in these sets.
+    end: Option<usize>,
 }
 
 impl Store {
@@ -64,8 +66,8 @@ impl Store {
 
     /// Frees a slot in one of the key's sets, and says whether it did.
     pub(super) fn make_room<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> bool {
-        let Some(path) = self.path(request) else { return false };
-        let mut step = path.end;
+        let path = self.path(request);
+        let Some(mut step) = path.end else { return false };
         while let Some(Reached { set, from, mover }) = path.reached.get(step).copied()
             && from != step
         {
@@ -78,30 +80,62 @@ impl Store {
         true
     }
 
+    /// Whether [`make_room`](Self::make_room) would free a slot.
+    pub(super) fn has_room<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> bool {
+        self.path(request).end.is_some()
+    }
+
     /// A way from the key's sets to one with a free slot.
-    pub(super) fn path<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> Option<Path> {
-        let in_flood = self.in_flood.load(Ordering::Relaxed) != 0;
-        let most = if in_flood { MAX_SETS_IN_FLOOD } else { MAX_SETS };
-        let path = self.search(request, most);
-        if path.is_some() == in_flood {
-            self.in_flood.store(u64::from(!in_flood), Ordering::Relaxed);
+    fn path<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> Path {
+        if self.in_flood((request.now)()) {
+            return self.search(request, MAX_SETS_IN_FLOOD);
+        }
+        let path = self.search(request, MAX_SETS);
+        if path.end.is_none() {
+            self.note_flood(request, &path);
         }
         path
     }
 
-    fn search<N: Fn() -> Nanos>(&self, request: &Request<'_, N>, most: usize) -> Option<Path> {
+    /// Whether every slot is taken, and those that the last fruitless search saw still owe.
+    fn in_flood(&self, now: Nanos) -> bool {
+        now.as_nanos() < self.flood_until.load(Ordering::Relaxed)
+            && self.counters.occupied.value() >= self.sets.slots() as u64
+    }
+
+    /// Remembers until when all slots of a fruitless search owe.
+    fn note_flood<N: Fn() -> Nanos>(&self, request: &Request<'_, N>, path: &Path) {
+        let mut until = Nanos::MAX;
+        for Reached { set, .. } in &path.reached {
+            let set = self.sets.lock(*set);
+            let now = (request.now)();
+            let mut runs = self.runs();
+            let arena = runs.get();
+            for content in set.slots().filter_map(|slot| set.read(slot)) {
+                let Some(plan) = plan(request.plans, content.row) else { continue };
+                let wait = plan.full_after(&content.state, now, arena);
+                until = until.min(now.plus_nanos(u64::try_from(wait).unwrap_or(u64::MAX)));
+            }
+        }
+        self.flood_until.store(until.as_nanos(), Ordering::Relaxed);
+    }
+
+    fn search<N: Fn() -> Nanos>(&self, request: &Request<'_, N>, most: usize) -> Path {
         let (first, second) = self.candidates(request.fingerprint);
         let start = |set, from| Reached { set, from, mover: 0 };
         let mut reached = [start(first, 0); MAX_SETS];
-        *reached.get_mut(1)? = start(second, 1);
         let mut known = if first == second { 1 } else { 2 };
+        if let Some(place) = reached.get_mut(1) {
+            *place = start(second, 1);
+        }
         let mut step = 0;
-        while step < known {
-            let at = reached.get(step)?.set;
+        while let Some(&Reached { set: at, .. }) = reached.get(step)
+            && step < known
+        {
             let set = self.sets.lock(at);
             let now = (request.now)();
             if free_slot(&set, request.plans, now, self.runs().get()).is_some() {
-                return Some(Path { reached, end: step });
+                return Path { reached, end: Some(step) };
             }
             for slot in set.slots() {
                 if known >= most {
@@ -118,7 +152,7 @@ impl Store {
             }
             step += 1;
         }
-        None
+        Path { reached, end: None }
     }
 
     /// Moves a key to a free slot of its other set, if both are still as they were seen.
