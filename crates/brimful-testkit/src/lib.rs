@@ -16,3 +16,8 @@ pub mod trace;
 pub use model::{KeyedModel, Model};
 pub use num_rational::Ratio;
 pub use outcome::Outcome;
+
+/// The examples of the README, compiled and run as the crate pages' are.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

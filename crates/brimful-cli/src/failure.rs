@@ -1,0 +1,77 @@
+//! Why a command could not be carried out, and how that is said.
+
+use std::error::Error as _;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use brimful_lab::Error;
+
+/// The exit code for arguments, input and output that cannot be used, as clap's.
+const UNUSABLE: u8 = 2;
+
+/// A failure; a part of the arguments, of the input, or of the output.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The log cannot be opened.
+    Open { path: PathBuf, source: io::Error },
+    /// The log is a directory.
+    Directory(PathBuf),
+    /// The log cannot be read to its end.
+    Read { path: PathBuf, source: Error },
+    /// Anything else.
+    Lab(Error),
+    /// The output cannot be written.
+    Write(io::Error),
+}
+
+impl Failure {
+    pub(crate) fn open(path: &Path, source: io::Error) -> Self {
+        Self::Open { path: path.into(), source }
+    }
+
+    /// What went wrong in a replay of `path`.
+    pub(crate) fn replay(path: &Path, source: Error) -> Self {
+        if source.is_read() { Self::Read { path: path.into(), source } } else { Self::Lab(source) }
+    }
+
+    /// Says it on stderr, unless it is only that nobody reads the output any more.
+    pub(crate) fn report(&self) -> ExitCode {
+        match self {
+            Self::Lab(fault) if fault.is_broken_pipe() => return ExitCode::SUCCESS,
+            Self::Write(fault) if fault.kind() == io::ErrorKind::BrokenPipe => {
+                return ExitCode::SUCCESS;
+            }
+            Self::Open { path, source } => {
+                eprintln!("error: `{}` cannot be opened: {source}", path.display());
+            }
+            Self::Directory(path) => {
+                eprintln!("error: `{}` is a directory, expected a log", path.display());
+            }
+            Self::Read { path, source } => {
+                eprintln!("error: `{}`: {source}{}", path.display(), cause(source));
+            }
+            // The alternate form shows a fault in a limit with a caret.
+            Self::Lab(fault) => eprintln!("error: {fault:#}{}", cause(fault)),
+            Self::Write(fault) => eprintln!("error: the output cannot be written: {fault}"),
+        }
+        ExitCode::from(UNUSABLE)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(fault: Error) -> Self {
+        Self::Lab(fault)
+    }
+}
+
+impl From<io::Error> for Failure {
+    /// All input goes through the lab, so what fails here is the output.
+    fn from(fault: io::Error) -> Self {
+        Self::Write(fault)
+    }
+}
+
+fn cause(fault: &Error) -> String {
+    fault.source().map_or_else(String::new, |source| format!(": {source}"))
+}

@@ -1,0 +1,24 @@
+//! `brimful`: the command-line tool.
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
+mod args;
+mod failure;
+mod progress;
+mod replay;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+
+fn main() -> ExitCode {
+    let outcome = match Args::parse().command {
+        Command::Replay(args) => replay::run(&args),
+    };
+    outcome.unwrap_or_else(|failure| failure.report())
+}

@@ -1,0 +1,86 @@
+//! `brimful replay`.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use brimful_lab::{Replay, Summary};
+
+use crate::args::ReplayArgs;
+use crate::failure::Failure;
+use crate::progress;
+
+/// The exit code for bad lines under `--strict`.
+const BAD_LINES: u8 = 1;
+
+/// Data go to stdout, words to stderr.
+pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
+    let replay = replay(args)?;
+    // A bar and decisions on one terminal would run into each other.
+    let bar = !(args.decisions && io::stdout().is_terminal());
+    let log = open(&args.file, bar)?;
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let summary = replay
+        .run(log, |decided| if args.decisions { decided.write_json(&mut out) } else { Ok(()) })
+        .map_err(|fault| Failure::replay(&args.file, fault));
+    let summary = match summary {
+        Ok(summary) => summary,
+        Err(failure) => {
+            // What was decided before is good; the failure is worth more than one of writing it.
+            let _ = out.flush();
+            return Err(failure);
+        }
+    };
+    if args.json {
+        writeln!(out, "{}", summary.to_json())?;
+    } else if !args.decisions {
+        write!(out, "{summary}")?;
+    }
+    out.flush()?;
+    say_bad_lines(&summary);
+    if args.strict && summary.bad_lines.count > 0 {
+        return Ok(ExitCode::from(BAD_LINES));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Everything that the arguments say but the log.
+fn replay(args: &ReplayArgs) -> Result<Replay, Failure> {
+    let policy = brimful_lab::policy(&args.limits, args.algorithm)?;
+    let mut replay = Replay::new(policy).max_keys(args.max_keys).overflow(args.overflow);
+    if let Some(format) = args.format {
+        replay = replay.format(format);
+    }
+    if let Some(span) = args.reorder {
+        replay = replay.reorder(span);
+    }
+    Ok(replay)
+}
+
+fn open(path: &Path, bar: bool) -> Result<Box<dyn Read>, Failure> {
+    if path.as_os_str() == "-" {
+        return Ok(progress::shown(io::stdin(), None, bar));
+    }
+    let file = File::open(path).map_err(|fault| Failure::open(path, fault))?;
+    let about = file.metadata().map_err(|fault| Failure::open(path, fault))?;
+    if about.is_dir() {
+        return Err(Failure::Directory(path.into()));
+    }
+    // A pipe has no length.
+    let size = Some(about.len()).filter(|_| about.is_file());
+    Ok(progress::shown(file, size, bar))
+}
+
+fn say_bad_lines(summary: &Summary) {
+    let bad = &summary.bad_lines;
+    for line in &bad.first {
+        eprintln!("bad line {}: {}", line.line, line.reason);
+    }
+    let shown = u64::try_from(bad.first.len()).unwrap_or(u64::MAX);
+    match bad.count.saturating_sub(shown) {
+        0 => {}
+        1 => eprintln!("and 1 more bad line"),
+        more => eprintln!("and {more} more bad lines"),
+    }
+}

@@ -1,0 +1,12 @@
+//! The README shows what the tool prints.
+
+const README: &str = include_str!("../../../README.md");
+
+#[test]
+fn the_readme_shows_the_summary_of_the_example() {
+    let summary = include_str!("access-log-summary.txt");
+    assert!(README.contains(summary), "README.md and access-log-summary.txt differ");
+    // The command above it is the one that the summary is a snapshot of.
+    let command = "cargo run --release -- replay examples/access.log --limit '10/min burst 20'";
+    assert!(README.contains(command));
+}

@@ -1,0 +1,171 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn event(at_ns: u64, key: &str, cost: u64, op: Op) -> Event<'static> {
+    Event { at: Nanos::from_nanos(at_ns), key: Cow::Owned(key.to_owned()), cost, op }
+}
+
+#[test]
+fn good_lines() {
+    let k = |at_ns| event(at_ns, "k", 1, Op::Acquire);
+    let good = [
+        (r#"{"at_ns": 5300000000, "key": "k", "cost": 1}"#, k(5_300_000_000)),
+        (r#"{"at_ns":0,"key":"k"}"#, k(0)),
+        (r#" { "key" : "k" , "at_ns" : 7 } "#, k(7)),
+        (r#"{"at": "5.3", "key": "k"}"#, k(5_300_000_000)),
+        (r#"{"at": 5.3, "key": "k"}"#, k(5_300_000_000)),
+        (r#"{"at": "5", "key": "k"}"#, k(5_000_000_000)),
+        (r#"{"at": "5\u002e3", "key": "k"}"#, k(5_300_000_000)),
+        (r#"{"at": "0.000000001", "key": "k"}"#, k(1)),
+        (r#"{"at": "1.00000000100000", "key": "k"}"#, k(1_000_000_001)),
+        // A float would make 1 s and 100000000.00000001 s of these.
+        (r#"{"at": "0.999999999", "key": "k"}"#, k(999_999_999)),
+        (r#"{"at": 100000000.000000012, "key": "k"}"#, k(100_000_000_000_000_012)),
+        (r#"{"at": "9223372036.854775807", "key": "k"}"#, k(i64::MAX as u64)),
+        (r#"{"at_ns": 9223372036854775807, "key": "k"}"#, k(i64::MAX as u64)),
+        (r#"{"at_ns": 9007199254740993, "key": "k"}"#, k((1 << 53) + 1)),
+        (r#"{"at_ns": 1, "key": "k", "status": 200, "why": {"a": [null, 1e9]}}"#, k(1)),
+        (r#"{"at_ns": 1, "key": "k", "op": "acquire"}"#, k(1)),
+        (r#"{"at_ns": 1, "key": "k", "op": "peek"}"#, event(1, "k", 1, Op::Peek)),
+        (r#"{"at_ns": 1, "key": "k", "cost": 5, "op": "refund"}"#, event(1, "k", 5, Op::Refund)),
+        (r#"{"at_ns": 1, "key": "k", "cost": 0}"#, event(1, "k", 0, Op::Acquire)),
+        (
+            r#"{"at_ns": 1, "key": "k", "cost": 18446744073709551615}"#,
+            event(1, "k", u64::MAX, Op::Acquire),
+        ),
+        (r#"{"at_ns": 1, "key": ""}"#, event(1, "", 1, Op::Acquire)),
+        (r#"{"at_ns": 1, "key": "a\"\\\n\u00e9"}"#, event(1, "a\"\\\né", 1, Op::Acquire)),
+        (r#"{"at_ns": 1, "key": "héß 🦀"}"#, event(1, "héß 🦀", 1, Op::Acquire)),
+        (r#"{"at\u005fns": 1, "key": "k"}"#, k(1)),
+    ];
+    for (line, expected) in good {
+        assert_eq!(parse(line.as_bytes()), Ok(expected), "{line}");
+    }
+}
+
+#[test]
+fn bad_lines_and_why() {
+    let bad: &[(&str, &str)] = &[
+        ("k 5.3", "not JSON: expected value at column 1"),
+        ("{", "not JSON: EOF while parsing an object at column 1"),
+        (r#"{"at_ns": 1, "key": "k"} {}"#, "not JSON: trailing characters at column 26"),
+        (r#"{"at_ns": 1, "key": "k",}"#, "not JSON: trailing comma at column 25"),
+        (r#"{"at_ns": 01, "key": "k"}"#, "not JSON: invalid number at column 12"),
+        (r#"{"at_ns": NaN, "key": "k"}"#, "not JSON: expected value at column 11"),
+        (r#"{"at_ns": 1, "key": "\ud800"}"#, "not JSON: unexpected end of hex escape at column 28"),
+        ("[1, \"k\"]", "invalid type: sequence, expected an event object"),
+        ("5", "invalid type: integer `5`, expected an event object"),
+        (r#"{"at_ns": 1}"#, "the key is missing"),
+        (r#"{"key": "k"}"#, "the time is missing, expected `at_ns` or `at`"),
+        (r#"{"at_ns": 1, "at": "1", "key": "k"}"#, "both `at_ns` and `at` are there"),
+        (r#"{"at_ns": 1, "at_ns": 1, "key": "k"}"#, "duplicate field `at_ns`"),
+        (r#"{"at_ns": 1, "key": "k", "key": "j"}"#, "duplicate field `key`"),
+        (
+            r#"{"at_ns": 1, "key": 5}"#,
+            "invalid type: integer `5`, expected text for `key` and `op`",
+        ),
+        (r#"{"at_ns": 1, "key": null}"#, "invalid type: null, expected text for `key` and `op`"),
+        (
+            r#"{"at_ns": 1, "key": "k", "op": "take"}"#,
+            "op is `take`, expected `acquire`, `peek` or `refund`",
+        ),
+    ];
+    for (line, reason) in bad {
+        let found = parse(line.as_bytes()).expect_err(line);
+        assert_eq!(found.to_string(), *reason, "{line}");
+    }
+    assert_eq!(
+        parse(b"{\"at_ns\": 1, \"key\": \"\xff\"}").unwrap_err().to_string(),
+        "the line is not UTF-8"
+    );
+}
+
+#[test]
+fn numbers_outside_their_range() {
+    let range = [
+        ("at_ns", "-1"),
+        ("at_ns", "-0"),
+        ("at_ns", "1.0"),
+        ("at_ns", "1.5"),
+        ("at_ns", "1e3"),
+        ("at_ns", "\"1\""),
+        ("at_ns", "null"),
+        ("at_ns", "9223372036854775808"),
+        ("at_ns", "99999999999999999999999999"),
+        ("cost", "-1"),
+        ("cost", "0.5"),
+        ("cost", "1.0"),
+        ("cost", "1e2"),
+        ("cost", "18446744073709551616"),
+        ("cost", "null"),
+        ("cost", "[]"),
+        ("at", "\"-5.3\""),
+        ("at", "\"+5\""),
+        ("at", "\"5.\""),
+        ("at", "\".5\""),
+        ("at", "\"5.3.1\""),
+        ("at", "\"\""),
+        ("at", "\" 5\""),
+        ("at", "\"5,3\""),
+        ("at", "\"1e3\""),
+        ("at", "1e3"),
+        ("at", "\"NaN\""),
+        ("at", "\"inf\""),
+        ("at", "null"),
+        ("at", "\"1.0000000001\""),
+        ("at", "\"9223372036.854775808\""),
+        ("at", "\"99999999999999999999\""),
+    ];
+    for (field, value) in range {
+        let time = if field == "cost" { r#""at_ns": 1, "# } else { "" };
+        let line = format!(r#"{{{time}"{field}": {value}, "key": "k"}}"#);
+        let found = parse(line.as_bytes()).expect_err(&line).to_string();
+        let begins = format!("{field} is `{value}`, expected ");
+        assert!(found.starts_with(&begins), "{line}: {found}");
+    }
+}
+
+#[test]
+fn what_is_shown_of_a_bad_line_is_short_and_harmless() {
+    let line = format!(r#"{{"at_ns": 1, "key": "k", "op": "\u001b[2J{}"}}"#, "x".repeat(10_000));
+    let reason = parse(line.as_bytes()).unwrap_err().to_string();
+    assert!(reason.starts_with(r"op is `\u{1b}[2Jxxx") && reason.len() < 120, "{reason}");
+}
+
+proptest! {
+    #[test]
+    fn random_bytes_never_panic(line in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = parse(&line);
+    }
+
+    #[test]
+    fn nearly_good_lines_never_panic_and_both_ways_agree(
+        line in r#"\{ ?"(at_ns|key|cost|at|op)": ?("?[a-z0-9.\\é-]{0,21}"?)(, ?"(key|cost|at_ns|op)" ?: ?("[a-z]{0,8}"|-?[0-9]{1,21}|"peek")){0,4} ?\}? ?"#
+    ) {
+        let long = parse_any(line.as_bytes());
+        if let Some(short) = plain::parse(line.as_bytes()) {
+            prop_assert_eq!(Ok(short), long);
+        }
+    }
+
+    /// Every event is read back from what is written of it, the short way and the long way.
+    #[test]
+    fn events_are_read_back(at in 0..=Nanos::MAX.as_nanos(), key in any::<String>(), cost: u64, op in 0..3_usize) {
+        let op = [Op::Acquire, Op::Peek, Op::Refund][op];
+        let written = serde_json::json!({"at_ns": at, "key": key, "cost": cost, "op": op.name()}).to_string();
+        let expected = Ok(event(at, &key, cost, op));
+        prop_assert_eq!(&parse(written.as_bytes()), &expected);
+        prop_assert_eq!(&parse_any(written.as_bytes()), &expected);
+        let decimal = format!("{}.{:09}", at / 1_000_000_000, at % 1_000_000_000);
+        let written = serde_json::json!({"at": decimal, "key": key, "cost": cost, "op": op.name()}).to_string();
+        prop_assert_eq!(&parse(written.as_bytes()), &expected);
+    }
+
+    /// Plain lines do take the short way.
+    #[test]
+    fn plain_lines_are_read_the_short_way(at in 0..=Nanos::MAX.as_nanos(), key in "[a-z0-9.: ]{0,20}", cost in 0..100_u64) {
+        let written = format!(r#"{{"at_ns": {at}, "key": "{key}", "cost": {cost}}}"#);
+        prop_assert_eq!(plain::parse(written.as_bytes()), Some(event(at, &key, cost, Op::Acquire)));
+    }
+}

@@ -1,0 +1,106 @@
+//! A replay decides as the exact rational model does on the same lines in the same order.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::time::Duration;
+
+use brimful::{Algorithm, Nanos, Policy};
+use brimful_lab::{Replay, combined};
+use brimful_testkit::{KeyedModel, Outcome};
+
+const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/access.log");
+
+struct Request {
+    at: Nanos,
+    key: String,
+}
+
+fn requests(log: &[u8]) -> Vec<Request> {
+    let lines = log.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+    let events = lines.map(|line| combined::parse(line).unwrap());
+    events.map(|event| Request { at: event.at, key: event.key.into_owned() }).collect()
+}
+
+/// What the model says of `requests` in their order.
+fn outcomes(policy: &Policy, requests: &[Request]) -> Vec<Outcome> {
+    let mut model = KeyedModel::new(policy);
+    requests.iter().map(|request| model.acquire(&request.key, 1, request.at)).collect()
+}
+
+/// Key, denied, requests: the ten most denied.
+fn top_denied(requests: &[Request], outcomes: &[Outcome]) -> Vec<(String, u64, u64)> {
+    let mut counts: HashMap<&str, (u64, u64)> = HashMap::new();
+    for (request, outcome) in requests.iter().zip(outcomes) {
+        let count = counts.entry(&request.key).or_default();
+        count.0 += u64::from(!outcome.allowed);
+        count.1 += 1;
+    }
+    let denied = counts.into_iter().filter(|(_, (denied, _))| *denied > 0);
+    let mut top: Vec<_> =
+        denied.map(|(key, (denied, all))| (key.to_owned(), denied, all)).collect();
+    top.sort_by_key(|(key, denied, all)| (Reverse(*denied), *all, key.clone()));
+    top.truncate(10);
+    top
+}
+
+fn assert_agrees(policy: &Policy, log: &[u8], requests: &[Request], reorder: Duration) {
+    let expected = outcomes(policy, requests);
+    let mut found = Vec::new();
+    let summary = Replay::new(policy.clone())
+        .reorder(reorder)
+        .run(log, |decided| {
+            found.push((decided.key.to_owned(), Outcome::from(&decided.decision)));
+            Ok(())
+        })
+        .unwrap();
+    let keys = requests.iter().map(|request| request.key.clone());
+    let with_keys: Vec<_> = keys.zip(expected.iter().copied()).collect();
+    assert!(found == with_keys, "a decision differs: {policy:?}");
+
+    let admitted = expected.iter().filter(|outcome| outcome.allowed).count() as u64;
+    let mut different: Vec<&str> = requests.iter().map(|request| &*request.key).collect();
+    different.sort_unstable();
+    different.dedup();
+    assert_eq!(summary.requests, requests.len() as u64);
+    assert_eq!(summary.keys, different.len() as u64);
+    assert_eq!((summary.admitted, summary.denied), (admitted, summary.requests - admitted));
+    assert!(summary.denied > 0, "{policy:?} denies nothing, so the test says little");
+    let top = summary.top_denied.iter().map(|row| (row.key.clone(), row.denied, row.requests));
+    assert_eq!(top.collect::<Vec<_>>(), top_denied(requests, &expected));
+    assert_eq!((summary.store.admitted, summary.store.denied), (summary.admitted, summary.denied));
+}
+
+fn policies() -> Vec<Policy> {
+    let mut all = Vec::new();
+    for algorithm in Algorithm::ALL {
+        for specs in [&["5/min"][..], &["3 per 10s"], &["2/s", "4/min", "20/h"]] {
+            all.push(brimful_lab::policy(specs, Some(algorithm)).unwrap());
+        }
+    }
+    all.push(brimful_lab::policy(&["10/min burst 20"], None).unwrap());
+    all.push(
+        brimful_lab::policy(&["3/s sliding-log", "6/min burst 8", "9/h fixed-window"], None)
+            .unwrap(),
+    );
+    all
+}
+
+#[test]
+fn in_the_order_of_time_for_every_algorithm() {
+    let log = std::fs::read(LOG).unwrap();
+    let mut requests = requests(&log);
+    requests.sort_by_key(|request| request.at);
+    for policy in policies() {
+        assert_agrees(&policy, &log, &requests, Duration::from_secs(60));
+    }
+}
+
+/// Lines as they come, with times that go back by up to 59 s.
+#[test]
+fn in_the_order_of_the_lines_for_every_algorithm() {
+    let log = std::fs::read(LOG).unwrap();
+    let requests = requests(&log);
+    for policy in policies() {
+        assert_agrees(&policy, &log, &requests, Duration::ZERO);
+    }
+}
