@@ -80,7 +80,7 @@ fn token_bucket_share() {
 fn three_limits() {
     for overflow in Overflow::ALL {
         let specs = ["10/day", "20/week burst 10", "10/month sliding-window"];
-        flood("three limits", Policy::parse(specs).unwrap(), 1_000_000, overflow);
+        flood("three limits", Policy::parse(specs).unwrap(), 10_000_000, overflow);
     }
 }
 
@@ -88,6 +88,6 @@ fn three_limits() {
 fn sliding_log() {
     for overflow in Overflow::ALL {
         let policy = Policy::parse(["10/day sliding-log"]).unwrap();
-        flood("sliding log", policy, 1_000_000, overflow);
+        flood("sliding log", policy, 10_000_000, overflow);
     }
 }

@@ -212,7 +212,8 @@ impl Store {
         request: &Request<'_, N>,
     ) -> Decision {
         // Room that was made can be taken by other threads; a few rounds are enough, and bounded.
-        for _ in 0..room::ROUNDS {
+        let rounds = if self.in_flood(request) { 0 } else { room::ROUNDS };
+        for _ in 0..rounds {
             let found_some = match self.attempt(row, request, full::Effort::Lossless) {
                 Attempt::Decided(decision) => return decision,
                 Attempt::Placed(step) => return self.placed(row, &step, request),
@@ -245,6 +246,7 @@ impl Store {
         let now = (request.now)();
         let given = plan.refund(&mut home.state, tokens, now, self.runs().get());
         set.write(slot, &home);
+        self.end_flood();
         given
     }
 
@@ -253,6 +255,7 @@ impl Store {
         let mut pair = self.lock_pair(fingerprint);
         let Some((set, slot)) = pair.find(fingerprint) else { return false };
         self.empty(set, slot, plans, self.runs().get());
+        self.end_flood();
         true
     }
 

@@ -9,9 +9,9 @@
 //! the test `newcomers_find_a_slot`: at exactly `max_keys` it found a slot in each of 8 million
 //! replacements; with 16 sets instead of 32 it missed one in 2,000, with 10 one in 600.
 //!
-//! A search of [`MAX_SETS`] that finds nothing therefore means a flood: more keys owe than the
-//! store was built for. As long as all slots that it saw still owe, the next searches would say the
-//! same, and stop after [`MAX_SETS_IN_FLOOD`].
+//! A search that finds nothing therefore means a flood: more keys owe than the store was built
+//! for. Until the first of the slots that it saw stops owing, another search would be as fruitless,
+//! and newcomers go without.
 
 use super::sets::Set;
 use super::{Request, Store, plan};
@@ -25,9 +25,6 @@ pub(super) const ROUNDS: usize = 4;
 
 /// Sets that one search looks at, the two that it begins with included.
 const MAX_SETS: usize = 32;
-
-/// The same while a flood is known to go on.
-const MAX_SETS_IN_FLOOD: usize = 8;
 
 /// A set reached by the search, and how: by moving `mover` there from the set of step `from`.
 #[derive(Clone, Copy)]
@@ -87,10 +84,7 @@ impl Store {
 
     /// A way from the key's sets to one with a free slot.
     fn path<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> Path {
-        if self.in_flood((request.now)()) {
-            return self.search(request, MAX_SETS_IN_FLOOD);
-        }
-        let path = self.search(request, MAX_SETS);
+        let path = self.search(request);
         if path.end.is_none() {
             self.note_flood(request, &path);
         }
@@ -98,9 +92,16 @@ impl Store {
     }
 
     /// Whether every slot is taken, and those that the last fruitless search saw still owe.
-    fn in_flood(&self, now: Nanos) -> bool {
-        now.as_nanos() < self.flood_until.load(Ordering::Relaxed)
+    pub(super) fn in_flood<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> bool {
+        let until = self.flood_until.load(Ordering::Relaxed);
+        until > 0
             && self.counters.occupied.value() >= self.sets.slots() as u64
+            && (request.now)().as_nanos() < until
+    }
+
+    /// Takes note that slots may be free which a search has seen owing.
+    pub(super) fn end_flood(&self) {
+        self.flood_until.store(0, Ordering::Relaxed);
     }
 
     /// Remembers until when all slots of a fruitless search owe.
@@ -120,7 +121,7 @@ impl Store {
         self.flood_until.store(until.as_nanos(), Ordering::Relaxed);
     }
 
-    fn search<N: Fn() -> Nanos>(&self, request: &Request<'_, N>, most: usize) -> Path {
+    fn search<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> Path {
         let (first, second) = self.candidates(request.fingerprint);
         let start = |set, from| Reached { set, from, mover: 0 };
         let mut reached = [start(first, 0); MAX_SETS];
@@ -138,7 +139,7 @@ impl Store {
                 return Path { reached, end: Some(step) };
             }
             for slot in set.slots() {
-                if known >= most {
+                if known >= MAX_SETS {
                     break;
                 }
                 let Some(mover) = set.fingerprint(slot) else { continue };
