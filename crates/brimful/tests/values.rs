@@ -283,8 +283,17 @@ fn encode_owned(key: &Owned) -> Vec<u8> {
     with(key, &mut |key| encoded(key))
 }
 
+/// 4,000 cases, or as many as `PROPTEST_CASES` says.
+fn config() -> ProptestConfig {
+    let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = 4_000;
+    }
+    config
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     /// No two different keys have the same bytes, nor does one begin with another's.
     #[test]
