@@ -9,11 +9,13 @@ use crate::time::Nanos;
 
 /// A source of the current time, for verbs that are not given one.
 ///
-/// Readings may go backwards and may be wrong: no reading makes the limiter panic, and one key's
-/// time never touches another's.
+/// Readings may go backwards and may be wrong: no reading makes the limiter panic. One key's time
+/// does not count for another, except that what owes nothing at a reading may be forgotten, and
+/// that a store without a place lets keys whose time lies ahead of a stepped clock refill from the
+/// reading on.
 pub trait Clock: Send + Sync {
-    /// The time now. Called while the key's set is locked, so it should be quick and must not
-    /// call the limiter.
+    /// The time now. Called while a set of keys is locked (and by a newcomer to a full store a few
+    /// times more), so it should be quick and must not call the limiter.
     fn now(&self) -> Nanos;
 }
 

@@ -30,7 +30,8 @@ pub enum Key<'a> {
     Negative(NonZero<u128>),
     /// A network: an address with a prefix length.
     Ip(IpPrefix),
-    /// A list of keys. The empty list is the key of a limiter that has only one.
+    /// A list of keys. The empty list is the key of a limiter that has only one. Lists in lists
+    /// are walked on the stack: nest them a few deep, not thousands.
     Parts(&'a [Key<'a>]),
 }
 

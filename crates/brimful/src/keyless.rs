@@ -2,6 +2,7 @@
 
 use crate::decision::Decision;
 use crate::error::Error;
+use crate::limit::Limit;
 use crate::limiter::Limiter;
 use crate::policy::Policy;
 use crate::stats::Stats;
@@ -56,6 +57,23 @@ impl KeylessLimiter {
     #[must_use]
     pub fn peek(&self, cost: u64) -> Decision {
         self.0.peek((), cost)
+    }
+
+    /// As [`Limiter::peek_at`].
+    #[must_use]
+    pub fn peek_at(&self, cost: u64, now: Nanos) -> Decision {
+        self.0.peek_at((), cost, now)
+    }
+
+    /// As [`Limiter::refund_at`].
+    pub fn refund_at(&self, tokens: u64, now: Nanos) -> u64 {
+        self.0.refund_at((), tokens, now)
+    }
+
+    /// As [`Limiter::limit_of`].
+    #[must_use]
+    pub fn limit_of(&self, decision: &Decision) -> Option<&Limit> {
+        self.0.limit_of(decision)
     }
 
     /// As [`Limiter::refund`].

@@ -42,7 +42,8 @@
 //!
 //! # Time
 //!
-//! Every verb that reads the clock has a twin ending in `_at` that takes the time as a [`Nanos`].
+//! The verbs `try_acquire_n`, `peek` and `refund` have twins ending in `_at` that take the time as a
+//! [`Nanos`] instead of reading the clock.
 //! The default clock is monotonic and anchored once to wall time; pass another [`Clock`] to count
 //! differently. Windows are aligned to the Unix epoch, so a week starts on a Thursday.
 //!

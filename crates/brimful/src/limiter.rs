@@ -2,6 +2,9 @@
 
 mod builder;
 
+use std::collections::HashMap;
+use std::fmt;
+
 use crate::clock::Source;
 use crate::decision::Decision;
 use crate::error::Error;
@@ -21,8 +24,8 @@ pub use builder::LimiterBuilder;
 /// Every verb takes `&self` and any [`AsKey`]; share a limiter by reference or in an `Arc`. All
 /// memory is allocated when it is built: no verb allocates, starts a thread or sets a timer.
 ///
-/// Verbs without a time read the clock, once, while the key's set is locked; their twins ending in
-/// `_at` take the time as an argument.
+/// Verbs without a time read the clock while the key's set is locked (once, for a key that has its
+/// slot); their twins ending in `_at` take the time as an argument.
 ///
 /// ```
 /// use brimful::Limiter;
@@ -32,7 +35,6 @@ pub use builder::LimiterBuilder;
 /// assert!(limiter.try_acquire_n(("tenant", 42_u64), 10).is_allowed());
 /// # Ok::<(), brimful::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Limiter {
     rules: Rules,
     store: Store,
@@ -109,8 +111,10 @@ impl Limiter {
 
     /// As [`try_acquire_n`](Self::try_acquire_n), at a given time.
     ///
-    /// Times should not go back below one at which this limiter was asked before: a key whose
-    /// bucket had refilled may have been replaced, and is full again at any time.
+    /// A key's own times may go back as the crate page says. Between keys there is one tie: what
+    /// owed nothing, or had expired from a log, at a time that was passed for another key may have
+    /// been forgotten, and stays forgotten at earlier times. Pass times that do not go back, and
+    /// no key sees another.
     pub fn try_acquire_at(&self, key: impl AsKey, cost: u64, now: Nanos) -> Decision {
         self.decide(key, cost, false, || now)
     }
@@ -139,7 +143,8 @@ impl Limiter {
         self.give_back(key, tokens, || now)
     }
 
-    /// Forgets all that the key spent; false when there was nothing to forget.
+    /// Forgets all that the key spent; false when the store held nothing of it. (It may hold a key
+    /// that owes nothing any more.)
     pub fn reset(&self, key: impl AsKey) -> bool {
         let hash = key.with_key(|key| self.secret.hash(key));
         self.store.reset(hash.fingerprint(), self.rules.plans())
@@ -171,10 +176,7 @@ impl Limiter {
             bytes: number(figures.bytes),
             admitted: self.counters.admitted(),
             denied: self.counters.denied(),
-            denied_by_policy: denied_by_policy
-                .filter(|(_, denied)| *denied > 0)
-                .map(|(policy, denied)| (policy.name().to_owned(), denied))
-                .collect(),
+            denied_by_policy: by_name(denied_by_policy),
             evicted_lossless: counters.evicted_lossless.value(),
             evicted_forced: counters.evicted_forced.value(),
             forgiven_tokens: counters.forgiven.value(),
@@ -213,5 +215,32 @@ impl Limiter {
         let fingerprint = hash.fingerprint();
         let request = Request { fingerprint, cost: 0, peek: false, now, plans: self.rules.plans() };
         self.store.refund(tokens, &request)
+    }
+}
+
+/// Sums figures of policies that have the same name, in the order of the names' first appearance.
+fn by_name<'a>(figures: impl Iterator<Item = (&'a Policy, u64)>) -> Vec<(String, u64)> {
+    let mut sums: Vec<(String, u64)> = Vec::new();
+    let mut places = HashMap::new();
+    for (policy, figure) in figures.filter(|(_, figure)| *figure > 0) {
+        let place = *places.entry(policy.name()).or_insert_with(|| {
+            sums.push((policy.name().to_owned(), 0));
+            sums.len().saturating_sub(1)
+        });
+        if let Some((_, sum)) = sums.get_mut(place) {
+            *sum = sum.saturating_add(figure);
+        }
+    }
+    sums
+}
+
+impl fmt::Debug for Limiter {
+    /// The settings and the counters; no key, and not the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Limiter")
+            .field("policies", &self.rules.policies().len())
+            .field("clock", &self.clock)
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
     }
 }

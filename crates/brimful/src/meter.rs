@@ -4,7 +4,7 @@ use crate::algorithm::arena::Arena;
 use crate::decision::Decision;
 use crate::policy::{Kind, Policy};
 use crate::step::{Plan, State};
-use crate::time::Nanos;
+use crate::time::{Nanos, span};
 
 /// One policy and the state of one key. It reads no clock and takes no lock: the smallest form of
 /// the limiter, for `no_std`, simulations and callers that keep states themselves.
@@ -52,9 +52,10 @@ impl Meter {
             Kind::Blocked => Fixed::Blocked,
         };
         let plan = Plan::new(policy, 0);
-        // At most 8 logs of 65,536 runs.
+        // At most 8 logs of 65,536 runs: 8 MB. Without that much memory every log is refused.
         let runs = u32::try_from(policy.log_entries()).unwrap_or(u32::MAX);
-        Self { kind, plan, state: None, arena: Arena::new(runs) }
+        let arena = Arena::new(runs).unwrap_or_else(Arena::empty);
+        Self { kind, plan, state: None, arena }
     }
 
     /// Spends `cost` tokens at `now` if every limit admits them; otherwise spends nothing. Cost 0
@@ -65,7 +66,10 @@ impl Meter {
         }
         let mut state = self.state.unwrap_or(State::new(now));
         let step = self.plan.decide(&state, cost, now, &self.arena);
-        // A meter's arena holds all that its limits can remember.
+        if step.runs > self.arena.room() {
+            // The arena holds all that the limits can remember, so it could not be allocated.
+            return Decision::store_full(span(self.plan.longest_period().into()), 0);
+        }
         self.plan.apply(&mut state, &step, &mut self.arena);
         if self.state.is_some() || (cost > 0 && step.decision.is_allowed()) {
             self.state = Some(state);

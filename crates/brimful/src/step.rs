@@ -44,7 +44,8 @@ pub(crate) struct Plan {
     tolerance: u64,
     /// The longest period of the limits, in nanoseconds.
     longest_period: u64,
-    has_log: bool,
+    /// How many limits keep runs in an arena.
+    logs: usize,
 }
 
 /// What [`Plan::decide`] found, for [`Plan::apply`] to carry out.
@@ -89,8 +90,8 @@ impl Plan {
             .max(MIN_TOLERANCE);
         let periods = policy.limits().iter().map(|limit| limit.period().as_nanos());
         let longest_period = u64::try_from(periods.max().unwrap_or(0)).unwrap_or(u64::MAX);
-        let has_log = machines.iter().any(Machine::is_log);
-        Self { row, machines, tolerance, longest_period, has_log }
+        let logs = machines.iter().filter(|machine| machine.is_log()).count();
+        Self { row, machines, tolerance, longest_period, logs }
     }
 
     /// How many levels of a state are used.
@@ -100,7 +101,12 @@ impl Plan {
 
     /// Whether any limit keeps runs in an arena.
     pub(crate) fn has_log(&self) -> bool {
-        self.has_log
+        self.logs > 0
+    }
+
+    /// How many limits do: the most runs that one request can take.
+    pub(crate) fn logs(&self) -> usize {
+        self.logs
     }
 
     /// The longest period of the limits, in nanoseconds.
@@ -246,6 +252,19 @@ impl Plan {
         if longest == 0 { 0 } else { longest + u128::from(settled.behind) }
     }
 
+    /// Lets a clock that was stepped back count for this state from now on: its time moves, debts
+    /// and counts stay.
+    pub(crate) fn anchor(&self, state: &mut State, now: Nanos, arena: &mut Arena) {
+        let Settled { at, levels, .. } = self.settle(state, now, arena);
+        if at.stored != at.last {
+            let settled = self.machines.iter().zip(levels);
+            for (level, (machine, settled)) in state.levels.iter_mut().zip(settled) {
+                *level = machine.commit(*level, settled, at, arena);
+            }
+            state.last = at.now;
+        }
+    }
+
     /// Drops what has expired by `now` from the arena. No later decision at or after `now` can
     /// tell.
     pub(crate) fn trim(&self, state: &mut State, now: Nanos, arena: &mut Arena) {
@@ -261,10 +280,11 @@ impl Plan {
         }
     }
 
-    /// Runs that the state holds in the arena, expired ones included.
-    pub(crate) fn runs_held(&self, state: &State, arena: &Arena) -> usize {
+    /// Runs that the state holds in the arena, expired ones included, counted up to `most` in
+    /// each log.
+    pub(crate) fn runs_held(&self, state: &State, most: usize, arena: &Arena) -> usize {
         let levels = self.machines.iter().zip(state.levels);
-        levels.map(|(machine, level)| machine.runs_held(level, arena)).sum()
+        levels.map(|(machine, level)| machine.runs_held(level, most, arena)).sum()
     }
 
     /// Forgets the state, giving back what it holds in the arena.

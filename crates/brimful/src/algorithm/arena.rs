@@ -1,7 +1,7 @@
 //! The bounded pool of runs that all sliding logs of a store share.
 
 use alloc::boxed::Box;
-use alloc::vec;
+use alloc::vec::Vec;
 
 use crate::time::Stamp;
 
@@ -37,15 +37,21 @@ impl Arena {
     /// The most runs that an arena can hold: every index but [`Self::NONE`].
     pub(crate) const MAX_RUNS: u32 = u32::MAX - 1;
 
-    /// An arena of `capacity` runs, at most [`Self::MAX_RUNS`]. With 0 nothing is allocated.
-    pub(crate) fn new(capacity: u32) -> Self {
+    /// An arena of `capacity` runs, at most [`Self::MAX_RUNS`]; `None` when there is not enough
+    /// memory. With 0 nothing is allocated.
+    pub(crate) fn new(capacity: u32) -> Option<Self> {
         let capacity = capacity.min(Self::MAX_RUNS);
-        let size = usize::try_from(capacity).unwrap_or(0);
-        let mut runs = vec![Run::NOTHING; size].into_boxed_slice();
-        for (next, run) in (1..).zip(&mut runs) {
-            run.next = if next < capacity { next } else { Self::NONE };
-        }
-        Self { runs, free: if capacity == 0 { Self::NONE } else { 0 }, used: 0 }
+        let mut runs = Vec::new();
+        runs.try_reserve_exact(usize::try_from(capacity).ok()?).ok()?;
+        let next = |next| if next < capacity { next } else { Self::NONE };
+        runs.extend((1..=capacity).map(|index| Run { next: next(index), ..Run::NOTHING }));
+        let free = if capacity == 0 { Self::NONE } else { 0 };
+        Some(Self { runs: runs.into_boxed_slice(), free, used: 0 })
+    }
+
+    /// An arena without runs.
+    pub(crate) fn empty() -> Self {
+        Self { runs: Box::default(), free: Self::NONE, used: 0 }
     }
 
     /// Runs that can still be taken.

@@ -250,10 +250,10 @@ impl Machine {
         self.figures(charged, at, arena)
     }
 
-    /// Runs that a level holds in the arena.
-    pub(crate) fn runs_held(&self, level: u128, arena: &Arena) -> usize {
+    /// Runs that a level holds in the arena, counted up to `most`.
+    pub(crate) fn runs_held(&self, level: u128, most: usize, arena: &Arena) -> usize {
         match self {
-            Self::SlidingLog(_) => SlidingLog::runs_held(Handle::unpack(level), arena),
+            Self::SlidingLog(_) => SlidingLog::runs_held(Handle::unpack(level), most, arena),
             _ => 0,
         }
     }

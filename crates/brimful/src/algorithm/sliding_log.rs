@@ -50,6 +50,9 @@ impl SlidingLog {
     /// The log as it stands at `at.now`: expired runs are left out of the handle. They stay in
     /// the arena until [`charge`](Self::charge), because a look must change nothing.
     pub(crate) fn settle(&self, log: Handle, at: Moment, arena: &Arena) -> Handle {
+        if log.total == 0 || self.time_left(&arena.run(log.newest), at) == 0 {
+            return Handle::default();
+        }
         let mut log = log;
         while log.total > 0 {
             let oldest = arena.run(log.oldest);
@@ -179,11 +182,11 @@ impl SlidingLog {
         }
     }
 
-    /// How many runs the log holds.
-    pub(crate) fn runs_held(log: Handle, arena: &Arena) -> usize {
+    /// How many runs the log holds, counted up to `most`.
+    pub(crate) fn runs_held(log: Handle, most: usize, arena: &Arena) -> usize {
         let first = (log.total > 0).then_some(log.oldest);
         let next = |index: &u32| Some(arena.run(*index).next).filter(|next| *next != Arena::NONE);
-        core::iter::successors(first, next).count()
+        core::iter::successors(first, next).take(most).count()
     }
 
     pub(crate) fn remaining(&self, log: Handle) -> u64 {

@@ -1,5 +1,7 @@
 //! Settings of a limiter, checked once when it is built.
 
+use std::fmt;
+
 use super::Limiter;
 use crate::algorithm::arena::Arena;
 use crate::clock::{Clock, Source, SystemClock};
@@ -26,7 +28,6 @@ use crate::store::{Overflow, Shape, Store};
 /// assert!(limiter.try_acquire("banned").is_never());
 /// # Ok::<(), brimful::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct LimiterBuilder {
     default: Policy,
     /// Encoded keys and their policies.
@@ -84,8 +85,9 @@ impl LimiterBuilder {
     /// default four for each slot, and never fewer than one key's log needs. Without a sliding
     /// log in any policy there are none.
     ///
-    /// Logs of idle keys keep expired entries for a while. With `S` entries and a store of `Z`
-    /// sets no call ever finds them used up while at most `(S - Z) / 2` are unexpired.
+    /// Logs of idle keys keep expired entries for a while. As long as fewer than `(S - Z) / 2` of
+    /// `S` entries are unexpired at any time, they are never used up, where `Z` is the number of
+    /// sets (slots / 4 in a store of more than 1,024 slots) and `S` is at least `2 Z`.
     #[must_use]
     pub fn max_log_entries(mut self, max_log_entries: u64) -> Self {
         self.max_log_entries = Some(max_log_entries);
@@ -141,6 +143,20 @@ impl LimiterBuilder {
     }
 }
 
+impl fmt::Debug for LimiterBuilder {
+    /// Neither the keys of overrides nor the secret are shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LimiterBuilder")
+            .field("default", &self.default)
+            .field("exact", &self.exact.len())
+            .field("max_keys", &self.max_keys)
+            .field("overflow", &self.overflow)
+            .field("max_log_entries", &self.max_log_entries)
+            .field("clock", &self.clock)
+            .finish_non_exhaustive()
+    }
+}
+
 /// The size of the arena for the logs of these rules.
 fn log_entries(rules: &Rules, shape: &Shape, wanted: Option<u64>) -> Result<u32, Error> {
     const ENTRIES_PER_SLOT: u64 = 4;
@@ -151,6 +167,13 @@ fn log_entries(rules: &Rules, shape: &Shape, wanted: Option<u64>) -> Result<u32,
     let one_key = rules.policies().iter().map(Policy::log_entries).max().unwrap_or(0);
     if one_key == 0 {
         return Ok(0);
+    }
+    // One request takes an entry in each log of its policy.
+    let logs = rules.plans().iter().map(|plan| plan.logs()).max().unwrap_or(0);
+    let logs = u64::try_from(logs).unwrap_or(u64::MAX);
+    if let Some(wanted) = wanted.filter(|wanted| *wanted < logs) {
+        let expected = format!("at least {logs}, one for each sliding log of a policy");
+        return Err(Error::range("max_log_entries", wanted, expected));
     }
     let slots = u64::try_from(Store::slots_of(shape)).unwrap_or(u64::MAX);
     let usual = slots.saturating_mul(ENTRIES_PER_SLOT).max(one_key).min(most);

@@ -5,16 +5,15 @@ use super::{Attempt, Overflow, Pair, Request, Sets, Slot, Store, plan};
 use crate::algorithm::Owed;
 use crate::algorithm::arena::Arena;
 use crate::decision::Decision;
-use crate::step::{Plan, State};
+use crate::step::{Plan, State, Step};
 use crate::time::{Nanos, span};
 
-/// How far to go for a place.
+/// How far to go for a place: without force, only what is empty or as good as new is taken; with
+/// force, [`Overflow`] has its say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effort {
-    /// Take an empty or a refilled slot.
-    Lossless,
-    /// Do what [`Overflow`] says.
-    Forced,
+pub(super) struct Effort {
+    pub(super) force_slot: bool,
+    pub(super) force_runs: bool,
 }
 
 impl Store {
@@ -36,35 +35,34 @@ impl Store {
         let Some(plan) = plan(plans, home.row) else {
             return Attempt::Decided(Decision::UNLIMITED);
         };
-        let step = plan.decide(&home.state, cost, now, arena);
+        let mut step = plan.decide(&home.state, cost, now, arena);
         if !is_known && (cost == 0 || step.decision.is_denied()) {
             // Looks and denials never take a slot.
             return Attempt::Decided(step.decision);
         }
         let full = Full { store: self, fingerprint, plans, now };
         if step.runs > arena.room() {
-            match effort {
-                Effort::Lossless => return Attempt::NoRuns,
-                Effort::Forced if full.free_runs(&mut pair, step.runs, peek, arena) => {}
-                Effort::Forced => {
-                    let wait = full.wait_for_runs(&mut pair, plan, arena);
-                    return Attempt::Decided(self.refuse(wait, home.row, peek));
-                }
+            full.trim(&mut pair, arena);
+            if let Some((set, slot)) = pair.find(fingerprint) {
+                home = set.read(slot).unwrap_or(home);
+            }
+            step = plan.decide(&home.state, cost, now, arena);
+        }
+        if step.runs > arena.room() {
+            if !effort.force_runs {
+                return Attempt::NoRuns;
+            }
+            if !full.free_runs(&mut pair, step.runs, peek, arena) {
+                let wait = full.wait_for_runs(&mut pair, plan, arena);
+                return Attempt::Decided(self.refuse(wait, home.row, peek));
             }
         }
-        let has_place = is_known || full.has_place(&mut pair, arena);
-        if !has_place && effort == Effort::Lossless {
-            return Attempt::NoSlot(step.decision);
-        }
-        if !has_place {
-            match self.overflow {
-                Overflow::Evict if peek => {}
-                Overflow::Evict => full.evict(&mut pair, false, arena),
-                Overflow::Refuse => {
-                    let wait = full.wait_for_slot(&mut pair, arena);
-                    return Attempt::Decided(self.refuse(wait, home.row, peek));
-                }
-                Overflow::Share => return Attempt::NoSlot(step.decision),
+        if !is_known && !full.has_place(&mut pair, arena) {
+            if !effort.force_slot {
+                return Attempt::NoSlot(step.decision);
+            }
+            if let Some(answer) = full.overflow(&mut pair, &step, peek, arena) {
+                return answer;
             }
         }
         if peek {
@@ -72,7 +70,7 @@ impl Store {
         }
         plan.apply(&mut home.state, &step, arena);
         full.put(&mut pair, &home, is_known, arena);
-        if is_known { Attempt::Decided(step.decision) } else { Attempt::Placed(step) }
+        Attempt::Charged { step, is_new: !is_known }
     }
 
     /// Decides against the state that all keys of the row without a slot share.
@@ -131,6 +129,56 @@ struct Full<'a> {
 }
 
 impl Full<'_> {
+    /// What [`Overflow`] says to a newcomer that found no slot; `None` when a slot was made free.
+    fn overflow(
+        &self,
+        pair: &mut Pair<'_>,
+        step: &Step,
+        peek: bool,
+        arena: &mut Arena,
+    ) -> Option<Attempt> {
+        if !peek {
+            self.anchor(pair, arena);
+        }
+        match self.store.overflow {
+            Overflow::Evict if peek => None,
+            Overflow::Evict => {
+                self.evict(pair, false, arena);
+                None
+            }
+            Overflow::Refuse => {
+                let wait = self.wait_for_slot(pair, arena);
+                let refused = self.store.refuse(wait, step.decision.row, peek);
+                Some(Attempt::Decided(refused))
+            }
+            Overflow::Share => Some(Attempt::NoSlot(step.decision)),
+        }
+    }
+
+    /// Makes slots whose time lies ahead of a clock that was stepped back refill from now on.
+    /// Otherwise only a call for their own keys would, and if none came, they would be owing for
+    /// as long as the step. Done when a newcomer finds no place, never to a key that is in
+    /// nobody's way.
+    fn anchor(&self, pair: &mut Pair<'_>, arena: &mut Arena) {
+        self.each(pair, |plan, content| plan.anchor(&mut content.state, self.now, arena));
+    }
+
+    /// Gives the expired runs of the two sets back.
+    fn trim(&self, pair: &mut Pair<'_>, arena: &mut Arena) {
+        self.each(pair, |plan, content| plan.trim(&mut content.state, self.now, arena));
+    }
+
+    fn each(&self, pair: &mut Pair<'_>, mut change: impl FnMut(&Plan, &mut Slot)) {
+        for set in pair.sets() {
+            for slot in set.slots() {
+                let Some(mut content) = set.read(slot) else { continue };
+                let Some(plan) = plan(self.plans, content.row) else { continue };
+                change(plan, &mut content);
+                set.write(slot, &content);
+            }
+        }
+    }
+
     fn has_place(&self, pair: &mut Pair<'_>, arena: &Arena) -> bool {
         pair.sets().any(|set| free_slot(set, self.plans, self.now, arena).is_some())
     }
@@ -162,7 +210,7 @@ impl Full<'_> {
         for set in pair.sets() {
             for slot in set.slots() {
                 let Some((content, plan)) = self.candidate(set, slot) else { continue };
-                if holding_runs && plan.runs_held(&content.state, arena) == 0 {
+                if holding_runs && plan.runs_held(&content.state, 1, arena) == 0 {
                     continue;
                 }
                 let owed = plan.owed(&content.state, self.now, arena);
@@ -187,6 +235,9 @@ impl Full<'_> {
     /// Frees runs by the overflow policy, and says whether there are `wanted` now. A peek only
     /// says whether there would be.
     fn free_runs(&self, pair: &mut Pair<'_>, wanted: usize, peek: bool, arena: &mut Arena) -> bool {
+        if !peek {
+            self.anchor(pair, arena);
+        }
         if self.store.overflow != Overflow::Evict {
             return false;
         }
@@ -194,7 +245,7 @@ impl Full<'_> {
         for set in pair.sets() {
             for slot in set.slots() {
                 if let Some((content, plan)) = self.candidate(set, slot) {
-                    held += plan.runs_held(&content.state, arena);
+                    held += plan.runs_held(&content.state, wanted, arena);
                 }
             }
         }

@@ -7,13 +7,15 @@
 //! **A slot is free exactly when its state is as good as new.** A newcomer takes an empty or a
 //! refilled slot; when both sets have none, it makes one free by moving others to their second
 //! set ([`room`]); only then is the store full for it, and [`Overflow`] says what happens
-//! ([`full`]).
+//! ([`full`]). The runs of logs are another thing that can run out; [`sweep`] finds those of idle
+//! keys.
 //!
 //! Locks are taken in this order: sets by index, then the overflow state, then the arena.
 
 mod full;
 mod room;
 mod sets;
+mod sweep;
 
 use core::fmt;
 use core::str::FromStr;
@@ -25,7 +27,9 @@ use crate::stats::StoreCounters;
 use crate::step::{Plan, Step};
 use crate::sync::{self, Mutex, MutexGuard};
 use crate::time::Nanos;
+use full::Effort;
 use sets::{Set, Sets, Slot};
+use sweep::Hand;
 
 /// What happens to a new key when all its candidate slots are owing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -36,9 +40,11 @@ pub enum Overflow {
     /// every key.
     #[default]
     Evict,
-    /// The newcomer is denied, with the earliest time at which a candidate slot is free.
+    /// The newcomer is denied, with the earliest time at which one of its two sets has a free slot
+    /// if nobody else asks.
     Refuse,
-    /// Newcomers share one state per policy. A key that later gets a slot starts full there.
+    /// Newcomers share one state per policy. A key that later gets a slot starts full there. (For
+    /// log entries there is nothing to share: when those are used up, the request is denied.)
     Share,
 }
 
@@ -129,9 +135,11 @@ pub(crate) struct Store {
     shared: Option<Sets>,
     arena: Mutex<Arena>,
     has_arena: bool,
-    /// Until when, in nanoseconds, the slots seen by the last fruitless search for room all owe.
+    /// When the last fruitless search for room was made, and until when the slots that it saw all
+    /// owe, in nanoseconds; 0 when none was.
+    flood_noted: sync::AtomicU64,
     flood_until: sync::AtomicU64,
-    /// The set that the next sweep looks at.
+    /// The set that the next sweep looks at, counted on for ever.
     hand: sync::AtomicU64,
     counters: StoreCounters,
 }
@@ -160,12 +168,16 @@ impl Store {
             Overflow::Share => Some(Sets::new(shape.rows.max(1), 1, width)?),
             Overflow::Evict | Overflow::Refuse => None,
         };
+        let arena = Arena::new(shape.log_entries).ok_or_else(|| {
+            Error::range("max_log_entries", shape.log_entries, "what memory can hold")
+        })?;
         Ok(Self {
             sets: Sets::new(count, slots_per_set, width)?,
             overflow: shape.overflow,
             shared,
-            arena: Mutex::new(Arena::new(shape.log_entries)),
+            arena: Mutex::new(arena),
             has_arena: shape.log_entries > 0,
+            flood_noted: sync::AtomicU64::new(0),
             flood_until: sync::AtomicU64::new(0),
             hand: sync::AtomicU64::new(0),
             counters: StoreCounters::default(),
@@ -211,28 +223,28 @@ impl Store {
         row: u32,
         request: &Request<'_, N>,
     ) -> Decision {
-        // Room that was made can be taken by other threads; a few rounds are enough, and bounded.
-        let rounds = if self.in_flood(request) { 0 } else { room::ROUNDS };
-        for _ in 0..rounds {
-            let found_some = match self.attempt(row, request, full::Effort::Lossless) {
+        let mut hand = Hand::new(self, request.peek);
+        let mut effort = Effort { force_slot: self.in_flood(request), force_runs: false };
+        // What was found can be taken by other threads before it is used, so it is looked for
+        // again; a few rounds are enough, and bounded.
+        for _ in 0..room::ROUNDS {
+            match self.attempt(row, request, effort) {
                 Attempt::Decided(decision) => return decision,
-                Attempt::Placed(step) => return self.placed(row, &step, request),
+                Attempt::Charged { step, is_new } => return self.charged(&step, is_new, request),
+                Attempt::NoSlot(_) if effort.force_slot => return self.share(row, request),
                 Attempt::NoSlot(decision) if request.peek => {
                     if self.has_room(request) {
                         return decision;
                     }
-                    false
+                    effort.force_slot = true;
                 }
-                Attempt::NoSlot(_) => self.make_room(request),
-                Attempt::NoRuns => self.sweep_some(request),
-            };
-            if !found_some {
-                break;
+                Attempt::NoSlot(_) => effort.force_slot = !self.make_room(request),
+                Attempt::NoRuns => effort.force_runs = !hand.sweep_some(request),
             }
         }
-        match self.attempt(row, request, full::Effort::Forced) {
+        match self.attempt(row, request, Effort { force_slot: true, force_runs: true }) {
             Attempt::Decided(decision) => decision,
-            Attempt::Placed(step) => self.placed(row, &step, request),
+            Attempt::Charged { step, is_new } => self.charged(&step, is_new, request),
             Attempt::NoSlot(_) | Attempt::NoRuns => self.share(row, request),
         }
     }
@@ -275,15 +287,15 @@ impl Store {
         &self.counters
     }
 
-    /// After a newcomer got its slot, with all locks released.
-    fn placed<N: Fn() -> Nanos>(
+    /// After a charge, with all locks released.
+    fn charged<N: Fn() -> Nanos>(
         &self,
-        row: u32,
         step: &Step,
+        is_new: bool,
         request: &Request<'_, N>,
     ) -> Decision {
         self.tidy(step, request);
-        if self.shared_owes(row, request) {
+        if is_new && self.shared_owes(step.decision.row, request) {
             self.counters.left_shared.add(1);
         }
         step.decision
@@ -310,7 +322,7 @@ impl Store {
 
     fn runs(&self) -> Runs<'_> {
         let locked = self.has_arena.then(|| sync::lock(&self.arena));
-        Runs { locked, none: Arena::new(0) }
+        Runs { locked, none: Arena::empty() }
     }
 
     /// Empties an occupied slot.
@@ -323,52 +335,14 @@ impl Store {
             self.counters.occupied.sub(1);
         }
     }
-
-    /// Logs whose keys are idle keep their expired runs. Each run taken pays for a look at one
-    /// set, once half of the arena is used, so that what has expired is found before the arena
-    /// is full, without a thread or a pause.
-    fn tidy<N: Fn() -> Nanos>(&self, step: &Step, request: &Request<'_, N>) {
-        if step.runs > 0 && {
-            let arena = sync::lock(&self.arena);
-            arena.used() > arena.room()
-        } {
-            self.sweep(request);
-        }
-    }
-
-    /// Looks at a few sets for expired runs, and says whether it found any.
-    fn sweep_some<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> bool {
-        const SETS: usize = 16;
-        (0..SETS).fold(false, |found, _| self.sweep(request) | found)
-    }
-
-    /// Gives the expired runs of one set back to the arena, and says whether there were any.
-    fn sweep<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> bool {
-        let hand = self.hand.fetch_add(1, sync::Ordering::Relaxed);
-        let hand = usize::try_from(hand).unwrap_or(0);
-        let mut set = self.sets.lock(hand.checked_rem(self.sets.count()).unwrap_or(0));
-        let now = (request.now)();
-        let mut runs = self.runs();
-        let arena = runs.get();
-        let before = arena.used();
-        for slot in set.slots() {
-            let Some(mut content) = set.read(slot) else { continue };
-            let Some(plan) = plan(request.plans, content.row).filter(|plan| plan.has_log()) else {
-                continue;
-            };
-            plan.trim(&mut content.state, now, arena);
-            set.write(slot, &content);
-        }
-        arena.used() < before
-    }
 }
 
 /// What a newcomer met.
 enum Attempt {
-    /// Decided, and nothing was charged to a slot of its own.
+    /// Decided, and nothing was charged.
     Decided(Decision),
-    /// Charged, in its slot.
-    Placed(Step),
+    /// Charged, in a slot that it had or that is new.
+    Charged { step: Step, is_new: bool },
     /// It would be admitted so, but both sets are full.
     NoSlot(Decision),
     /// It would be admitted, but the arena is full.
