@@ -1,0 +1,283 @@
+//! Full stores: what a peek says of them, what threads and wrong clocks do to them, and how they
+//! recover.
+
+use std::thread;
+use std::time::Duration;
+
+use brimful::{Denial, Limit, Limiter, LimiterBuilder, ManualClock, Nanos, Overflow, Policy};
+use brimful_testkit::trace::SplitMix64;
+
+const NOW: Nanos = Nanos::from_secs(1_800_000_000);
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn policy(specs: &[&str]) -> Policy {
+    Policy::parse(specs.iter().copied()).unwrap()
+}
+
+fn at_ms(ms: u64) -> Nanos {
+    NOW + Duration::from_millis(ms)
+}
+
+/// A peek answers as the call that follows it, whatever is full.
+#[test]
+fn a_peek_is_the_call_that_follows() {
+    let logs = || policy(&["5/s sliding-log", "10/min burst 7", "30/min sliding-log"]);
+    let mut met_full = 0;
+    for overflow in Overflow::ALL {
+        for (max_keys, entries) in [(1, 40), (4, 6), (60, 40), (200, 60), (900, 300), (900, 9_000)]
+        {
+            let limiter = Limiter::builder(logs())
+                .exact(1_u64, policy(&["3/day"]))
+                .exact(2_u64, Policy::unlimited())
+                .max_keys(max_keys)
+                .max_log_entries(entries)
+                .overflow(overflow)
+                .build()
+                .unwrap();
+            let mut rng = SplitMix64::new(max_keys);
+            let mut now = NOW;
+            for _ in 0..10_000 {
+                let key = rng.below(max_keys * 2);
+                let cost = [1, 2, 3, 0, u64::MAX][usize::try_from(rng.below(5)).unwrap()];
+                now = now + Duration::from_millis(rng.below(40) / max_keys.min(20));
+                let back = if rng.below(20) == 0 { rng.below(400_000_000_000) } else { 0 };
+                let reading = Nanos::from_nanos(now.as_nanos() - back);
+                let peeked = limiter.peek_at(key, cost, reading);
+                let decided = limiter.try_acquire_at(key, cost, reading);
+                assert_eq!(peeked, decided, "{overflow}, {max_keys} keys, {entries} entries");
+            }
+            let stats = limiter.stats();
+            met_full += stats.store_full + stats.evicted_forced + stats.shared;
+        }
+    }
+    assert!(met_full > 10_000, "only {met_full} calls met a full store");
+}
+
+/// Threads that replace keys in a store with as many owing keys as it was built for: none is
+/// refused, and none is forgotten.
+#[test]
+fn racing_newcomers_find_a_slot() {
+    const THREADS: u64 = 4;
+    const REPLACED: u64 = 60_000;
+    for overflow in [Overflow::Refuse, Overflow::Evict] {
+        for max_keys in [820_u64, 10_000] {
+            let builder = Limiter::builder(Limit::per_day(1).unwrap()).max_keys(max_keys);
+            let limiter = builder.overflow(overflow).build().unwrap();
+            thread::scope(|scope| {
+                for thread in 0..THREADS {
+                    let limiter = &limiter;
+                    scope.spawn(move || {
+                        let mut next = thread << 40;
+                        let mut spend = || {
+                            next += 1;
+                            assert!(limiter.try_acquire_at(next, 1, NOW).is_allowed(), "no slot");
+                            next
+                        };
+                        let mut live: Vec<u64> = (0..max_keys / THREADS).map(|_| spend()).collect();
+                        let mut rng = SplitMix64::new(thread);
+                        for _ in 0..REPLACED {
+                            let place = rng.below(max_keys / THREADS);
+                            let key = &mut live[usize::try_from(place).unwrap()];
+                            assert!(limiter.reset(*key), "a key was forgotten");
+                            *key = spend();
+                        }
+                    });
+                }
+            });
+            let stats = limiter.stats();
+            assert_eq!((stats.store_full, stats.evicted_forced), (0, 0), "{overflow}");
+            assert_eq!(stats.occupied, max_keys / THREADS * THREADS);
+        }
+    }
+}
+
+/// A clock that was ahead and is set right: keys that it left owing in the future refill once they
+/// are in a newcomer's way, and the hint that the newcomer gets is true.
+#[test]
+fn a_clock_set_right_frees_slots() {
+    for specs in [&["10/s"][..], &["10/s sliding-log"], &["10/s fixed-window", "20/min burst 10"]] {
+        let builder = Limiter::builder(policy(specs)).max_keys(4).overflow(Overflow::Refuse);
+        let limiter = builder.build().unwrap();
+        for key in 0..5_u64 {
+            assert!(limiter.try_acquire_at(key, 10, NOW + DAY).is_allowed());
+        }
+        let refused = limiter.try_acquire_at("new", 1, NOW);
+        assert_eq!(refused.denial(), Some(Denial::StoreFull));
+        let wait = refused.retry_after().unwrap();
+        assert!(wait < Duration::from_secs(61), "{specs:?}: {wait:?}");
+        assert!(limiter.try_acquire_at("new", 1, NOW + wait).is_allowed(), "{specs:?}");
+        // The others kept their debts until then.
+        let early = NOW + (wait - Duration::from_nanos(1));
+        assert!(limiter.peek_at("other", 1, early).is_denied());
+    }
+}
+
+/// What a wrong clock said of a flood is forgotten with it.
+#[test]
+fn a_flood_in_the_future_is_no_flood_now() {
+    // 9,500 owing keys in a store for 10,000, by time alone.
+    let limit = Limit::new(1, Duration::from_secs(9_500)).unwrap();
+    let limiter = Limiter::builder(limit).max_keys(10_000).build().unwrap();
+    let ahead = NOW + 365 * 40 * DAY;
+    for key in 0..40_000_u64 {
+        let _ = limiter.try_acquire_at(key, 1, ahead);
+    }
+    // Every key that is in the store is called once by the right clock.
+    for key in (0..40_000_u64).filter(|key| limiter.peek_at(*key, 1, ahead).is_denied()) {
+        let _ = limiter.try_acquire_at(key, 1, NOW);
+    }
+    let before = limiter.stats().evicted_forced;
+    for newcomer in 0..50_000_u64 {
+        let now = NOW + Duration::from_secs(20_000 + newcomer);
+        assert!(limiter.try_acquire_at(("new", newcomer), 1, now).is_allowed());
+    }
+    assert_eq!(limiter.stats().evicted_forced, before);
+}
+
+/// Entries expire and are found again while a flood goes on.
+#[test]
+fn a_flood_does_not_keep_expired_entries() {
+    let logged = policy(&["10/s sliding-log", "1000/day"]);
+    let builder = Limiter::builder(policy(&["1/day"])).max_keys(820).max_log_entries(401);
+    let exact = |builder: LimiterBuilder, key| builder.exact(("logged", key), logged.clone());
+    let builder = (0..41_u64).fold(builder.overflow(Overflow::Refuse), exact);
+    let limiter = builder.build().unwrap();
+    for key in 0..40_u64 {
+        for us in 0..10 {
+            let at = NOW + Duration::from_micros(us);
+            assert!(limiter.try_acquire_at(("logged", key), 1, at).is_allowed());
+        }
+    }
+    assert!(limiter.try_acquire_at(("logged", 40_u64), 1, NOW).is_allowed());
+    assert_eq!(limiter.stats().log_entries, 401);
+    for key in 0..20_000_u64 {
+        let _ = limiter.try_acquire_at(key, 1, at_ms(2));
+    }
+    for call in 0..300_u64 {
+        let at = at_ms(600_000 + call * 2_000);
+        assert!(limiter.try_acquire_at(("logged", 40_u64), 1, at).is_allowed(), "call {call}");
+    }
+}
+
+/// The log that strangers share gives its expired entries back to the others.
+#[test]
+fn shared_logs_give_their_entries_back() {
+    let builder = Limiter::builder(policy(&["1000/s sliding-log"])).max_keys(4);
+    let limiter = builder.overflow(Overflow::Share).build().unwrap();
+    for key in 0..1_000_u64 {
+        let _ = limiter.try_acquire_at(key, 1, NOW + Duration::from_micros(key));
+    }
+    for key in 0..5_u64 {
+        for ms in 0..3 {
+            assert!(limiter.try_acquire_at(key, 1, at_ms(3_600_000 + ms)).is_allowed());
+        }
+    }
+}
+
+/// The promise of `max_log_entries` for one and for many logs a key: with S entries, Z sets and
+/// S >= 2 Z, fewer than (S - Z) / 2 unexpired ones never fill the arena.
+#[test]
+fn entries_are_not_used_up_below_the_promise() {
+    for logs in [1_u64, 8] {
+        let specs: Vec<String> = (0..logs).map(|n| format!("l{n}: 100/s sliding-log")).collect();
+        let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
+        let entries = 2_500;
+        let limiter = Limiter::builder(policy(&specs))
+            .max_keys(4_000)
+            .max_log_entries(entries)
+            .overflow(Overflow::Refuse)
+            .build()
+            .unwrap();
+        let sets = limiter.stats().slots / 4;
+        assert_eq!(sets, 1_250);
+        // As many keys a second as the promise allows, each seen once.
+        let keys = ((entries - sets) / 2 - 1) / logs;
+        for key in 0..keys * 200 {
+            let now = NOW + Duration::from_nanos(key * (1_000_000_000 / keys + 1));
+            assert!(limiter.try_acquire_at(key, 1, now).is_allowed(), "{:?}", limiter.stats());
+        }
+    }
+}
+
+#[test]
+fn an_arena_too_small_for_one_request_is_refused() {
+    let specs = ["5/s sliding-log", "50/min sliding-log"];
+    let build = |entries| Limiter::builder(policy(&specs)).max_log_entries(entries).build();
+    let fault = build(1).unwrap_err();
+    assert_eq!(fault.field(), Some("max_log_entries"));
+    assert!(build(2).unwrap().try_acquire_at("k", 1, NOW).is_allowed());
+}
+
+/// Idle logs, however long, are seen to have expired at a glance.
+#[test]
+fn the_newest_entry_tells_that_a_log_has_expired() {
+    let limiter = Limiter::builder(policy(&["65536/h sliding-log"]))
+        .max_keys(4)
+        .max_log_entries(600_000)
+        .build()
+        .unwrap();
+    for us in 0..50_000 {
+        for key in 0..5_u64 {
+            let at = NOW + Duration::from_micros(us);
+            assert!(limiter.try_acquire_at(key, 1, at).is_allowed());
+        }
+    }
+    let later = NOW + 2 * DAY;
+    assert!(limiter.try_acquire_at("new", 1, later).is_allowed());
+    let stats = limiter.stats();
+    assert_eq!((stats.evicted_lossless, stats.log_entries), (1, 4 * 50_000 + 1));
+}
+
+/// Threads, floods, a clock that jumps both ways, panicking never: in the end every key that has a
+/// slot has one, and every entry is given back.
+#[test]
+fn nothing_leaks_under_threads() {
+    let specs = ["9/s burst 12", "30/min sliding-window", "20/min sliding-log"];
+    for overflow in Overflow::ALL {
+        for (max_keys, entries) in [(3_u64, 9), (90, 200), (900, 500)] {
+            let clock = ManualClock::new(NOW);
+            let limiter = Limiter::builder(policy(&specs))
+                .exact(3_u64, policy(&["7/s", "5/s sliding-log"]))
+                .max_keys(max_keys)
+                .max_log_entries(entries)
+                .overflow(overflow)
+                .clock(clock.clone())
+                .build()
+                .unwrap();
+            thread::scope(|scope| {
+                for thread in 0..8 {
+                    let (limiter, clock) = (&limiter, &clock);
+                    scope.spawn(move || disturb(limiter, clock, max_keys * 2, thread));
+                }
+            });
+            let mut forgotten = 0;
+            let occupied = limiter.stats().occupied;
+            for key in 0..max_keys * 2 {
+                forgotten += u64::from(limiter.reset(key));
+                assert!(!limiter.reset(key), "{overflow}: key {key} had two slots");
+            }
+            let stats = limiter.stats();
+            assert_eq!((forgotten, stats.occupied), (occupied, 0), "{overflow}, {max_keys}");
+            // The shared states keep theirs: at most one log each.
+            let kept = if overflow == Overflow::Share { 25 } else { 0 };
+            assert!(stats.log_entries <= kept, "{overflow}, {max_keys}: {stats:?}");
+        }
+    }
+}
+
+fn disturb(limiter: &Limiter, clock: &ManualClock, keys: u64, seed: u64) {
+    let mut rng = SplitMix64::new(seed);
+    for _ in 0..4_000 {
+        let key = rng.below(keys);
+        match rng.below(40) {
+            0 => drop(limiter.reset(key)),
+            1 => drop(limiter.refund(key, rng.below(5))),
+            2 => clock.advance(Duration::from_millis(rng.below(300))),
+            3 => clock.set(at_ms(rng.below(100_000))),
+            4 => drop(limiter.peek(key, rng.below(4))),
+            5 => drop(limiter.try_acquire_n(key, u64::MAX)),
+            6 => drop(limiter.try_acquire_at(key, 1, Nanos::from_nanos(rng.next_u64()))),
+            _ => drop(limiter.try_acquire_n(key, 1 + rng.below(3))),
+        }
+    }
+}
