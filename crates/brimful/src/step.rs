@@ -252,6 +252,11 @@ impl Plan {
         if longest == 0 { 0 } else { longest + u128::from(settled.behind) }
     }
 
+    /// Whether a reading of `now` means that the clock was stepped back since `last`.
+    pub(crate) fn is_stepped(&self, last: Nanos, now: Nanos) -> bool {
+        last.nanos_since(now) > self.tolerance
+    }
+
     /// Lets a clock that was stepped back count for this state from now on: its time moves, debts
     /// and counts stay.
     pub(crate) fn anchor(&self, state: &mut State, now: Nanos, arena: &mut Arena) {

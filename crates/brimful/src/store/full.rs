@@ -57,19 +57,25 @@ impl Store {
                 return Attempt::Decided(self.refuse(wait, home.row, peek));
             }
         }
-        if !is_known && !full.has_place(&mut pair, arena) {
+        let mut place = pair.find(fingerprint).map(|(set, slot)| (set.index(), slot));
+        if place.is_none() {
+            place = full.place(&mut pair, arena);
+        }
+        if place.is_none() {
             if !effort.force_slot {
                 return Attempt::NoSlot(step.decision);
             }
-            if let Some(answer) = full.overflow(&mut pair, &step, peek, arena) {
-                return answer;
+            match full.overflow(&mut pair, &step, peek, arena) {
+                Ok(freed) => place = freed,
+                Err(Some(refused)) => return Attempt::Decided(refused),
+                Err(None) => return Attempt::NoSlot(step.decision),
             }
         }
         if peek {
             return Attempt::Decided(step.decision);
         }
         plan.apply(&mut home.state, &step, arena);
-        full.put(&mut pair, &home, is_known, arena);
+        full.put(&mut pair, place, &home, arena);
         Attempt::Charged { step, is_new: !is_known }
     }
 
@@ -120,6 +126,9 @@ impl Store {
     }
 }
 
+/// A slot, by the index of its set and its number there.
+type Place = (usize, usize);
+
 /// Two full sets, and the one who wants a place there.
 struct Full<'a> {
     store: &'a Store,
@@ -129,29 +138,26 @@ struct Full<'a> {
 }
 
 impl Full<'_> {
-    /// What [`Overflow`] says to a newcomer that found no slot; `None` when a slot was made free.
+    /// What [`Overflow`] says to a newcomer that found no slot: the place that was made free for
+    /// it (none for a peek), or the refusal; no refusal when it is to share.
     fn overflow(
         &self,
         pair: &mut Pair<'_>,
         step: &Step,
         peek: bool,
         arena: &mut Arena,
-    ) -> Option<Attempt> {
+    ) -> Result<Option<Place>, Option<Decision>> {
         if !peek {
             self.anchor(pair, arena);
         }
         match self.store.overflow {
-            Overflow::Evict if peek => None,
-            Overflow::Evict => {
-                self.evict(pair, false, arena);
-                None
-            }
+            Overflow::Evict if peek => Ok(None),
+            Overflow::Evict => Ok(self.evict(pair, false, arena)),
             Overflow::Refuse => {
                 let wait = self.wait_for_slot(pair, arena);
-                let refused = self.store.refuse(wait, step.decision.row, peek);
-                Some(Attempt::Decided(refused))
+                Err(Some(self.store.refuse(wait, step.decision.row, peek)))
             }
-            Overflow::Share => Some(Attempt::NoSlot(step.decision)),
+            Overflow::Share => Err(None),
         }
     }
 
@@ -160,52 +166,75 @@ impl Full<'_> {
     /// as long as the step. Done when a newcomer finds no place, never to a key that is in
     /// nobody's way.
     fn anchor(&self, pair: &mut Pair<'_>, arena: &mut Arena) {
-        self.each(pair, |plan, content| plan.anchor(&mut content.state, self.now, arena));
+        self.each(
+            pair,
+            |plan, last| plan.is_stepped(last, self.now),
+            |plan, content| {
+                plan.anchor(&mut content.state, self.now, arena);
+            },
+        );
     }
 
     /// Gives the expired runs of the two sets back.
     fn trim(&self, pair: &mut Pair<'_>, arena: &mut Arena) {
-        self.each(pair, |plan, content| plan.trim(&mut content.state, self.now, arena));
+        self.each(
+            pair,
+            |plan, _| plan.has_log(),
+            |plan, content| {
+                plan.trim(&mut content.state, self.now, arena);
+            },
+        );
     }
 
-    fn each(&self, pair: &mut Pair<'_>, mut change: impl FnMut(&Plan, &mut Slot)) {
+    /// Changes the slots that `wanted` picks by their plan and last change.
+    fn each(
+        &self,
+        pair: &mut Pair<'_>,
+        wanted: impl Fn(&Plan, Nanos) -> bool,
+        mut change: impl FnMut(&Plan, &mut Slot),
+    ) {
         for set in pair.sets() {
             for slot in set.slots() {
-                let Some(mut content) = set.read(slot) else { continue };
-                let Some(plan) = plan(self.plans, content.row) else { continue };
-                change(plan, &mut content);
-                set.write(slot, &content);
+                let Some(plan) = set.row(slot).and_then(|row| plan(self.plans, row)) else {
+                    continue;
+                };
+                if wanted(plan, set.last(slot))
+                    && let Some(mut content) = set.read(slot)
+                {
+                    change(plan, &mut content);
+                    set.write(slot, &content);
+                }
             }
         }
     }
 
-    fn has_place(&self, pair: &mut Pair<'_>, arena: &Arena) -> bool {
-        pair.sets().any(|set| free_slot(set, self.plans, self.now, arena).is_some())
+    /// A free slot in the emptier of the two sets.
+    fn place(&self, pair: &mut Pair<'_>, arena: &Arena) -> Option<Place> {
+        let emptier = pair.sets().max_by_key(|set| free_slots(set, self.plans, self.now, arena))?;
+        let slot = free_slot(emptier, self.plans, self.now, arena)?;
+        Some((emptier.index(), slot))
     }
 
-    /// Writes the key's state to its slot, or to a free one in the emptier set.
-    fn put(&self, pair: &mut Pair<'_>, home: &Slot, is_known: bool, arena: &mut Arena) {
-        if is_known {
-            if let Some((set, slot)) = pair.find(self.fingerprint) {
-                set.write(slot, home);
-            }
-            return;
-        }
-        let emptier = pair.sets().max_by_key(|set| free_slots(set, self.plans, self.now, arena));
-        let Some(set) = emptier else { return };
-        let Some(slot) = free_slot(set, self.plans, self.now, arena) else { return };
+    /// Writes the key's state to its slot, or to a free one.
+    fn put(&self, pair: &mut Pair<'_>, place: Option<Place>, home: &Slot, arena: &mut Arena) {
+        let Some((index, slot)) = place else { return };
+        let Some(set) = pair.sets().find(|set| set.index() == index) else { return };
         let counters = &self.store.counters;
-        if set.row(slot).is_some() {
-            self.store.empty(set, slot, self.plans, arena);
-            counters.evicted_lossless.add(1);
+        match set.fingerprint(slot) {
+            Some(own) if own == self.fingerprint => {}
+            Some(_) => {
+                self.store.empty(set, slot, self.plans, arena);
+                counters.evicted_lossless.add(1);
+                counters.occupied.add(1);
+            }
+            None => counters.occupied.add(1),
         }
         set.write(slot, home);
-        counters.occupied.add(1);
     }
 
     /// Forgets the slot, other than the key's own, that owes least; of those that hold runs, when
     /// it is runs that are wanted.
-    fn evict(&self, pair: &mut Pair<'_>, holding_runs: bool, arena: &mut Arena) {
+    fn evict(&self, pair: &mut Pair<'_>, holding_runs: bool, arena: &mut Arena) -> Option<Place> {
         let mut least: Option<(Owed, usize, usize)> = None;
         for set in pair.sets() {
             for slot in set.slots() {
@@ -219,7 +248,7 @@ impl Full<'_> {
                 }
             }
         }
-        let Some((owed, index, slot)) = least else { return };
+        let (owed, index, slot) = least?;
         if let Some(set) = pair.sets().find(|set| set.index() == index) {
             self.store.empty(set, slot, self.plans, arena);
         }
@@ -230,6 +259,7 @@ impl Full<'_> {
             counters.evicted_forced.add(1);
             counters.forgiven.add(owed.tokens);
         }
+        Some((index, slot))
     }
 
     /// Frees runs by the overflow policy, and says whether there are `wanted` now. A peek only
