@@ -2,7 +2,7 @@
 //! counted exactly, and a debtor stays a debtor.
 
 use allocation_counter::measure;
-use brimful::{Limit, Limiter, ManualClock, Nanos, Overflow, Policy};
+use brimful::{Limiter, ManualClock, Nanos, Overflow, Policy};
 
 const MAX_KEYS: u64 = 100_000;
 
@@ -65,37 +65,29 @@ fn flood(name: &str, policy: Policy, keys: u64, overflow: Overflow) {
     println!("flood: {name}, {overflow}: {keys} keys, {admitted} admitted, 0 allocations");
 }
 
-fn bucket() -> Policy {
-    Limit::per_day(10).unwrap().into()
+/// A test for each kind of policy and overflow, so that they share the cores evenly.
+macro_rules! floods {
+    ($($name:ident: $overflow:ident, $specs:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            let policy = Policy::parse($specs).unwrap();
+            flood(stringify!($name), policy, 10_000_000, Overflow::$overflow);
+        }
+    )*};
 }
 
-#[test]
-fn token_bucket_evict() {
-    flood("token bucket", bucket(), 10_000_000, Overflow::Evict);
-}
+const BUCKET: [&str; 1] = ["10/day"];
+const THREE: [&str; 3] = ["10/day", "20/week burst 10", "10/month sliding-window"];
+const LOG: [&str; 1] = ["10/day sliding-log"];
 
-#[test]
-fn token_bucket_refuse() {
-    flood("token bucket", bucket(), 10_000_000, Overflow::Refuse);
-}
-
-#[test]
-fn token_bucket_share() {
-    flood("token bucket", bucket(), 10_000_000, Overflow::Share);
-}
-
-#[test]
-fn three_limits() {
-    for overflow in Overflow::ALL {
-        let specs = ["10/day", "20/week burst 10", "10/month sliding-window"];
-        flood("three limits", Policy::parse(specs).unwrap(), 10_000_000, overflow);
-    }
-}
-
-#[test]
-fn sliding_log() {
-    for overflow in Overflow::ALL {
-        let policy = Policy::parse(["10/day sliding-log"]).unwrap();
-        flood("sliding log", policy, 10_000_000, overflow);
-    }
+floods! {
+    sliding_log_evict: Evict, LOG;
+    sliding_log_refuse: Refuse, LOG;
+    sliding_log_share: Share, LOG;
+    three_limits_evict: Evict, THREE;
+    three_limits_refuse: Refuse, THREE;
+    three_limits_share: Share, THREE;
+    token_bucket_evict: Evict, BUCKET;
+    token_bucket_refuse: Refuse, BUCKET;
+    token_bucket_share: Share, BUCKET;
 }
