@@ -34,8 +34,11 @@
 //!   time or window of its limits (at least 10 s), counts as that change; beyond it the clock was
 //!   stepped, and debts and counts stay as they are (conformance suite, `model.rs`).
 //! * **Bounded.** A limiter allocates when it is built and never again (`flood.rs`). A slot is free
-//!   exactly when its key owes nothing, so eviction loses nothing (`eviction_is_lossless`); when
-//!   more keys owe than it was built for, [`Overflow`] says what happens, and it is counted.
+//!   exactly when its key owes nothing, so eviction loses nothing (`eviction_is_lossless`). While no
+//!   more than `max_keys` keys owe, a newcomer finds a slot: of 8 million replacements at exactly
+//!   `max_keys` none missed, which bounds the chance to 4 in 10^7 (`newcomers_find_a_slot` and
+//!   `racing_newcomers_find_a_slot` repeat a part of this). When more keys owe, [`Overflow`] says
+//!   what happens, and it is counted (`overflow.rs`).
 //! * **One key, one state** (`a_key_is_never_in_two_slots`). Keys are kept as 64-bit fingerprints
 //!   of a keyed SipHash-1-3. With n keys in the store a new key is taken for another with a
 //!   probability of n / 2^64: at a million keys 5.4 in 10^14.
