@@ -112,6 +112,30 @@ fn a_clock_set_right_frees_slots() {
     }
 }
 
+/// A key that is called by a stepped clock while the arena is full keeps the ages of its entries.
+#[test]
+fn ages_are_kept_when_runs_are_wanted_by_a_stepped_clock() {
+    let limiter = Limiter::builder(policy(&["3 per 10s sliding-log", "5 per 20s sliding-log"]))
+        .max_keys(4)
+        .max_log_entries(5)
+        .build()
+        .unwrap();
+    let ahead = NOW + DAY;
+    // One entry in each log, five seconds before the key's last change.
+    assert!(limiter.try_acquire_at("a", 1, ahead).is_allowed());
+    assert!(limiter.try_acquire_at("a", 1, ahead + Duration::from_secs(5)).is_allowed());
+    assert_eq!(limiter.refund_at("a", 1, ahead + Duration::from_secs(5)), 1);
+    assert!(limiter.try_acquire_at("b", 1, ahead + Duration::from_secs(5)).is_allowed());
+    assert_eq!(limiter.stats().log_entries, 4);
+    // Two more are wanted, and one is free: "b" is forgotten for them.
+    assert!(limiter.try_acquire_at("a", 1, NOW).is_allowed());
+    assert_eq!(limiter.stats().evicted_forced, 1);
+    // The entry of age 5 s has 1 s to go, four seconds later.
+    let denied = limiter.try_acquire_at("a", 2, at_ms(4_000));
+    assert_eq!(denied.retry_after(), Some(Duration::from_secs(1)));
+    assert!(limiter.try_acquire_at("a", 2, at_ms(5_000)).is_allowed());
+}
+
 /// What a wrong clock said of a flood is forgotten with it.
 #[test]
 fn a_flood_in_the_future_is_no_flood_now() {

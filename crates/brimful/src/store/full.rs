@@ -164,44 +164,33 @@ impl Full<'_> {
     /// Makes slots whose time lies ahead of a clock that was stepped back refill from now on.
     /// Otherwise only a call for their own keys would, and if none came, they would be owing for
     /// as long as the step. Done when a newcomer finds no place, never to a key that is in
-    /// nobody's way.
+    /// nobody's way. (The key's own slot, if it has one, moves with its own step.)
     fn anchor(&self, pair: &mut Pair<'_>, arena: &mut Arena) {
-        self.each(
-            pair,
-            |plan, last| plan.is_stepped(last, self.now),
-            |plan, content| {
+        self.each(pair, |plan, content| {
+            let is_other = content.fingerprint != self.fingerprint;
+            if is_other && plan.is_stepped(content.state.last, self.now) {
                 plan.anchor(&mut content.state, self.now, arena);
-            },
-        );
+            }
+        });
     }
 
     /// Gives the expired runs of the two sets back.
     fn trim(&self, pair: &mut Pair<'_>, arena: &mut Arena) {
-        self.each(
-            pair,
-            |plan, _| plan.has_log(),
-            |plan, content| {
+        self.each(pair, |plan, content| {
+            if plan.has_log() {
                 plan.trim(&mut content.state, self.now, arena);
-            },
-        );
+            }
+        });
     }
 
-    /// Changes the slots that `wanted` picks by their plan and last change.
-    fn each(
-        &self,
-        pair: &mut Pair<'_>,
-        wanted: impl Fn(&Plan, Nanos) -> bool,
-        mut change: impl FnMut(&Plan, &mut Slot),
-    ) {
+    fn each(&self, pair: &mut Pair<'_>, mut change: impl FnMut(&Plan, &mut Slot)) {
         for set in pair.sets() {
             for slot in set.slots() {
-                let Some(plan) = set.row(slot).and_then(|row| plan(self.plans, row)) else {
-                    continue;
-                };
-                if wanted(plan, set.last(slot))
-                    && let Some(mut content) = set.read(slot)
-                {
-                    change(plan, &mut content);
+                let Some(before) = set.read(slot) else { continue };
+                let Some(plan) = plan(self.plans, before.row) else { continue };
+                let mut content = before;
+                change(plan, &mut content);
+                if content.state != before.state {
                     set.write(slot, &content);
                 }
             }
