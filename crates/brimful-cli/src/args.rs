@@ -42,7 +42,8 @@ Fields of --json, where times are nanoseconds since the Unix epoch:
   busiest_second  at_ns requests admitted denied reopened
                   (reopened: seconds that may be counted in parts)
   out_of_order    lines most_ns buffer_ns late released_early
-                  (late: came when a later line had been decided)
+                  (lines: earlier than the line before; most: the most that a line lay behind the
+                  latest before it; late: came when a later line had been decided)
   bad_lines       count first [line reason]
   policy          unlimited, blocked, or the policy's name
   limits          [name spec algorithm tokens period_ns capacity bound]

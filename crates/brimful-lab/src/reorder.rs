@@ -21,9 +21,10 @@ pub(crate) struct Held<T> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Disorder {
-    /// Lines with an earlier time than the latest one before them.
+    /// Lines with an earlier time than the line before them.
     pub lines: u64,
-    /// The most that one of them was earlier, in nanoseconds.
+    /// The most that a line lay behind the latest time before it, in nanoseconds: the span that
+    /// would have brought all of them in order.
     pub most_ns: u64,
     /// Lines that came later than the buffer holds events back: something after them had been
     /// decided already.
@@ -38,6 +39,8 @@ pub(crate) struct Reorder<T> {
     span: u64,
     max_held: usize,
     held: BinaryHeap<Reverse<Held<T>>>,
+    /// The time of the line before.
+    previous: Nanos,
     /// The greatest time seen.
     latest: Nanos,
     /// The greatest time let go; `None` before the first.
@@ -48,8 +51,15 @@ pub(crate) struct Reorder<T> {
 impl<T: Copy + Ord> Reorder<T> {
     /// Holds events back for `span` nanoseconds of the log's time, at most `max_held` of them.
     pub(crate) fn new(span: u64, max_held: usize) -> Self {
-        let (held, latest) = (BinaryHeap::new(), Nanos::ZERO);
-        Self { span, max_held, held, latest, released: None, disorder: Disorder::default() }
+        Self {
+            span,
+            max_held,
+            held: BinaryHeap::new(),
+            previous: Nanos::ZERO,
+            latest: Nanos::ZERO,
+            released: None,
+            disorder: Disorder::default(),
+        }
     }
 
     pub(crate) fn disorder(&self) -> Disorder {
@@ -60,11 +70,12 @@ impl<T: Copy + Ord> Reorder<T> {
     /// [`release`](Self::release), unless it is returned at once: an event that is late, or any
     /// event when nothing is to be held back.
     pub(crate) fn push(&mut self, event: Held<T>) -> Option<Held<T>> {
-        let behind = self.latest.as_nanos().saturating_sub(event.at.as_nanos());
-        if behind > 0 {
+        if event.at < self.previous {
             self.disorder.lines += 1;
-            self.disorder.most_ns = self.disorder.most_ns.max(behind);
         }
+        self.previous = event.at;
+        let behind = self.latest.as_nanos().saturating_sub(event.at.as_nanos());
+        self.disorder.most_ns = self.disorder.most_ns.max(behind);
         self.latest = self.latest.max(event.at);
         let late = self.released.is_some_and(|released| event.at < released);
         if late {
