@@ -232,6 +232,23 @@ fn an_arena_too_small_for_one_request_is_refused() {
     assert!(build(2).unwrap().try_acquire_at("k", 1, NOW).is_allowed());
 }
 
+/// The hint for a full arena counts the slots that hold entries, not those that are free without.
+#[test]
+fn the_hint_for_entries_is_never_too_early() {
+    let builder =
+        Limiter::builder(policy(&["log: 2/s sliding-log", "2/s fixed-window"])).max_keys(4);
+    let limiter = builder.max_log_entries(2).overflow(Overflow::Refuse).build().unwrap();
+    assert!(limiter.try_acquire_at("idle", 1, NOW).is_allowed());
+    for ms in [1_500, 1_501] {
+        assert!(limiter.try_acquire_at("busy", 1, at_ms(ms)).is_allowed());
+    }
+    // "idle" keeps its slot and has no entries; those of "busy" are gone 1 s after its last call.
+    let denied = limiter.try_acquire_at("new", 1, at_ms(1_502));
+    assert_eq!(denied.denial(), Some(Denial::StoreFull));
+    assert_eq!(denied.retry_after(), Some(Duration::from_millis(999)));
+    assert!(limiter.try_acquire_at("new", 1, at_ms(2_501)).is_allowed());
+}
+
 /// Idle logs, however long, are seen to have expired at a glance.
 #[test]
 fn the_newest_entry_tells_that_a_log_has_expired() {

@@ -53,7 +53,9 @@ impl Store {
                 return Attempt::NoRuns;
             }
             if !full.free_runs(&mut pair, step.runs, peek, arena) {
-                let wait = full.wait_for_runs(&mut pair, plan, arena);
+                let missing = step.runs.saturating_sub(arena.room());
+                let wait = full.wait_for_runs(&pair, missing, arena);
+                let wait = wait.unwrap_or(plan.longest_period().into());
                 return Attempt::Decided(self.refuse(wait, home.row, peek));
             }
         }
@@ -278,33 +280,36 @@ impl Full<'_> {
     }
 
     /// Nanoseconds until the first of the candidate slots is free.
-    fn wait_for_slot(&self, pair: &mut Pair<'_>, arena: &Arena) -> u128 {
-        self.waits(pair, arena, |_| true).unwrap_or(0)
+    fn wait_for_slot(&self, pair: &Pair<'_>, arena: &Arena) -> u128 {
+        self.waits(pair, arena, |_, _| true).min().unwrap_or(0)
     }
 
-    /// Nanoseconds until a candidate slot with runs, the key's own included, is free; with none
-    /// of those, until what this policy remembers now has expired.
-    fn wait_for_runs(&self, pair: &mut Pair<'_>, plan: &Plan, arena: &Arena) -> u128 {
-        let waits = self.waits(pair, arena, Plan::has_log);
-        waits.unwrap_or(plan.longest_period().into())
+    /// Nanoseconds until the slots that are free by then, the key's own included, have given back
+    /// the runs that are missing; `None` when the two sets do not hold so many.
+    fn wait_for_runs(&self, pair: &Pair<'_>, missing: usize, arena: &Arena) -> Option<u128> {
+        let held = |plan: &Plan, state: &State| plan.runs_held(state, missing, arena);
+        let freed_by = |wait: u128| -> usize {
+            let slots = pair.content();
+            let slots = slots.filter_map(|slot| Some((plan(self.plans, slot.row)?, slot.state)));
+            let free =
+                slots.filter(|(plan, state)| plan.full_after(state, self.now, arena) <= wait);
+            free.map(|(plan, state)| held(plan, &state)).sum()
+        };
+        let waits = self.waits(pair, arena, |plan, state| held(plan, state) > 0);
+        waits.filter(|wait| freed_by(*wait) >= missing).min()
     }
 
+    /// When the slots that count will be free, in nanoseconds from now.
     fn waits(
         &self,
-        pair: &mut Pair<'_>,
+        pair: &Pair<'_>,
         arena: &Arena,
-        counts: impl Fn(&Plan) -> bool,
-    ) -> Option<u128> {
-        let mut least = None;
-        for set in pair.sets() {
-            for content in set.slots().filter_map(|slot| set.read(slot)) {
-                if let Some(plan) = plan(self.plans, content.row).filter(|plan| counts(plan)) {
-                    let wait = plan.full_after(&content.state, self.now, arena);
-                    least = Some(least.map_or(wait, |least: u128| least.min(wait)));
-                }
-            }
-        }
-        least
+        counts: impl Fn(&Plan, &State) -> bool,
+    ) -> impl Iterator<Item = u128> {
+        pair.content().filter_map(move |slot| {
+            let plan = plan(self.plans, slot.row)?;
+            counts(plan, &slot.state).then(|| plan.full_after(&slot.state, self.now, arena))
+        })
     }
 
     /// A slot that could be forgotten for the key: occupied, and not its own.

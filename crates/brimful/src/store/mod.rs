@@ -369,6 +369,12 @@ impl<'a> Pair<'a> {
         std::iter::once(&mut self.low).chain(&mut self.high)
     }
 
+    /// What the occupied slots hold.
+    fn content(&self) -> impl Iterator<Item = Slot> {
+        let sets = std::iter::once(&self.low).chain(&self.high);
+        sets.flat_map(|set| set.slots().filter_map(|slot| set.read(slot)))
+    }
+
     fn find(&mut self, fingerprint: u64) -> Option<(&mut Set<'a>, usize)> {
         self.sets().find_map(|set| set.find(fingerprint).map(|slot| (set, slot)))
     }

@@ -34,10 +34,11 @@ struct Reached {
     mover: u64,
 }
 
-/// The sets that a search has reached, in order; the first two are where it began. (Places that
-/// were not reached name the first set once more.)
+/// The sets that a search has reached, in order; the first two are where it began.
 pub(super) struct Path {
     reached: [Reached; MAX_SETS],
+    /// How many of them were.
+    known: usize,
     /// The step with the free slot; `None` when there is none in these sets.
     end: Option<usize>,
 }
@@ -111,7 +112,7 @@ impl Store {
     /// Remembers until when all slots of a fruitless search owe.
     fn note_flood<N: Fn() -> Nanos>(&self, request: &Request<'_, N>, path: &Path) {
         let mut until = Nanos::MAX;
-        for Reached { set, .. } in &path.reached {
+        for Reached { set, .. } in path.reached.iter().take(path.known) {
             let set = self.sets.lock(*set);
             let now = (request.now)();
             let mut runs = self.runs();
@@ -141,7 +142,7 @@ impl Store {
             let set = self.sets.lock(at);
             let now = (request.now)();
             if free_slot(&set, request.plans, now, self.runs().get()).is_some() {
-                return Path { reached, end: Some(step) };
+                return Path { reached, known, end: Some(step) };
             }
             for slot in set.slots() {
                 if known >= MAX_SETS {
@@ -158,7 +159,7 @@ impl Store {
             }
             step += 1;
         }
-        Path { reached, end: None }
+        Path { reached, known, end: None }
     }
 
     /// Moves a key to a free slot of its other set, if both are still as they were seen.
