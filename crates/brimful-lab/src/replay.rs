@@ -223,7 +223,8 @@ impl<F: FnMut(&Decided<'_>) -> io::Result<()>> Decider<F> {
                 self.limiter.peek_at(name, 0, at)
             }
         };
-        let policy = self.limiter.policy_of(&decision);
+        // No policy comes with a call here.
+        let Some(policy) = self.limiter.policy_of(&decision) else { return Ok(()) };
         let limit = self.limiter.limit_of(&decision);
         let decided = Decided { line, at, key: name, cost, op, decision, refunded, policy, limit };
         (self.each)(&decided).map_err(Error::write)?;

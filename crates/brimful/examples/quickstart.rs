@@ -1,6 +1,6 @@
-//! A keyed limiter: one line, then a policy of two limits with an override.
+//! A keyed limiter: one line, then rules with two limits for most keys and another for one.
 
-use brimful::{Limit, Limiter, Policy};
+use brimful::{Limit, Limiter, Policy, Rules};
 
 fn main() -> Result<(), brimful::Error> {
     // One line: ten a second for each key.
@@ -9,10 +9,8 @@ fn main() -> Result<(), brimful::Error> {
 
     // Two limits that must both admit, a burst, and one key with a policy of its own.
     let api = Policy::new([Limit::per_second(10)?.burst(20)?, Limit::per_hour(1_000)?])?;
-    let limiter = Limiter::builder(api)
-        .exact(("tenant", 42), Limit::per_second(100)?)
-        .max_keys(1_000_000)
-        .build()?;
+    let rules = Rules::builder().default(api).exact(("tenant", 42), Limit::per_second(100)?);
+    let limiter = Limiter::builder(rules.build()?).max_keys(1_000_000).build()?;
 
     let decision = limiter.try_acquire_n(("tenant", 7), 21);
     if decision.is_denied() {

@@ -26,9 +26,24 @@ pub struct Error(Box<Repr>);
 
 #[derive(Clone, PartialEq, Eq)]
 enum Repr {
-    Range { field: &'static str, value: String, expected: String },
-    Syntax { input: String, start: usize, end: usize, found: String, expected: String },
-    Conflict { what: String, expected: String },
+    Range {
+        field: &'static str,
+        value: String,
+        expected: String,
+    },
+    /// Bytes `start..end` of `input`, which is a `what`.
+    Syntax {
+        what: &'static str,
+        input: String,
+        start: usize,
+        end: usize,
+        found: String,
+        expected: String,
+    },
+    Conflict {
+        what: String,
+        expected: String,
+    },
 }
 
 impl Error {
@@ -41,14 +56,16 @@ impl Error {
         Self(Box::new(Repr::Range { field, value: format!("{value}"), expected: expected.into() }))
     }
 
-    /// Bytes `start..end` of `input` cannot be read.
+    /// Bytes `start..end` of a written limit or pattern cannot be read.
     pub(crate) fn syntax(
+        what: &'static str,
         input: &str,
         (start, end): (usize, usize),
         found: impl Into<String>,
         expected: impl Into<String>,
     ) -> Self {
         Self(Box::new(Repr::Syntax {
+            what,
             input: input.into(),
             start,
             end,
@@ -68,7 +85,7 @@ impl Error {
         matches!(*self.0, Repr::Range { .. })
     }
 
-    /// A written limit or policy cannot be read.
+    /// A written limit, policy or pattern cannot be read.
     #[must_use]
     pub fn is_syntax(&self) -> bool {
         matches!(*self.0, Repr::Syntax { .. })
@@ -97,15 +114,15 @@ impl fmt::Display for Error {
                 write!(f, "{field} is {value}, expected {expected}")
             }
             Repr::Conflict { what, expected } => write!(f, "{what}; {expected}"),
-            Repr::Syntax { input, start, end, found, expected } if f.alternate() => {
+            Repr::Syntax { input, start, end, found, expected, .. } if f.alternate() => {
                 // The caret counts characters, so that it stands right below non-ASCII input.
                 let chars = |to: usize| input.get(..to).unwrap_or(input).chars().count();
                 let (from, to) = (chars(*start), chars(*end));
                 let carets = to.saturating_sub(from).max(1);
                 write!(f, "{found}\n  {input}\n  {:from$}{:^<carets$}\n  {expected}", "", "")
             }
-            Repr::Syntax { input, found, expected, .. } => {
-                write!(f, "limit `{input}`: {found}; {expected}")
+            Repr::Syntax { what, input, found, expected, .. } => {
+                write!(f, "{what} `{input}`: {found}; {expected}")
             }
         }
     }

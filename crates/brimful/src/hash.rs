@@ -50,15 +50,6 @@ impl Secret {
     }
 }
 
-impl Secret {
-    /// The hash of a key from its encoding in one piece.
-    pub(crate) fn hash_encoded(&self, encoded: &[u8]) -> KeyHash {
-        let mut hasher = SipHasher13::new_with_keys(self.0[0], self.0[1]);
-        hasher.write(encoded);
-        KeyHash(hasher.finish128().as_u128())
-    }
-}
-
 impl KeyHash {
     /// What a slot keeps of the key.
     pub(crate) const fn fingerprint(self) -> u64 {

@@ -29,7 +29,7 @@ impl KeylessLimiter {
     /// # Errors
     /// There is not enough memory.
     pub fn new(policy: impl Into<Policy>) -> Result<Self, Error> {
-        Limiter::builder(policy).max_keys(1).build().map(Self)
+        Limiter::builder(policy.into()).max_keys(1).build().map(Self)
     }
 
     /// As [`Limiter::allow`].

@@ -104,6 +104,8 @@ mod keyless;
 #[cfg(feature = "std")]
 mod limiter;
 #[cfg(feature = "std")]
+mod rows;
+#[cfg(feature = "std")]
 mod rules;
 #[cfg(feature = "std")]
 mod stats;
@@ -121,9 +123,11 @@ pub use key::{AsKey, IpPrefix, Key};
 pub use keyless::KeylessLimiter;
 pub use limit::{Algorithm, Limit};
 #[cfg(feature = "std")]
-pub use limiter::{Limiter, LimiterBuilder};
+pub use limiter::{Limiter, LimiterBuilder, TierLimiter};
 pub use meter::Meter;
 pub use policy::Policy;
+#[cfg(feature = "std")]
+pub use rules::{Rules, RulesBuilder};
 #[cfg(feature = "std")]
 pub use stats::Stats;
 #[cfg(feature = "std")]

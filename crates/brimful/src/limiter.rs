@@ -1,6 +1,8 @@
 //! The one type that users hold: short verbs over one private primitive.
 
 mod builder;
+mod given;
+mod tier;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,16 +10,18 @@ use std::fmt;
 use crate::clock::Source;
 use crate::decision::Decision;
 use crate::error::Error;
-use crate::hash::{KeyHash, Secret};
+use crate::hash::Secret;
 use crate::key::AsKey;
 use crate::limit::Limit;
 use crate::policy::{Kind, Policy};
+use crate::rows::{Rows, Tier, Wanted};
 use crate::rules::Rules;
 use crate::stats::{DecisionCounters, Stats};
 use crate::store::{Request, Store};
 use crate::time::Nanos;
 
 pub use builder::LimiterBuilder;
+pub use tier::TierLimiter;
 
 /// A keyed rate limiter with a bounded number of keys.
 ///
@@ -37,7 +41,10 @@ pub use builder::LimiterBuilder;
 /// ```
 pub struct Limiter {
     rules: Rules,
+    rows: Rows,
     store: Store,
+    /// Limits of the widest policy that a slot has room for.
+    max_limits: usize,
     secret: Secret,
     clock: Source,
     max_keys: u64,
@@ -78,18 +85,35 @@ impl Limiter {
         Self::new(Limit::per_day(tokens)?)
     }
 
-    /// A limiter that gives every key the same policy, with the defaults of [`LimiterBuilder`].
+    /// A limiter by some rules, with the defaults of [`LimiterBuilder`]. A limit or a policy alone
+    /// is the same for every key.
     ///
     /// # Errors
     /// There is not enough memory.
-    pub fn new(policy: impl Into<Policy>) -> Result<Self, Error> {
-        Self::builder(policy).build()
+    pub fn new(rules: impl Into<Rules>) -> Result<Self, Error> {
+        Self::builder(rules).build()
     }
 
-    /// Begins a limiter with `policy` for every key that has no override.
+    /// Begins a limiter by some rules. A limit or a policy alone is the same for every key.
     #[must_use]
-    pub fn builder(policy: impl Into<Policy>) -> LimiterBuilder {
-        LimiterBuilder::new(policy.into())
+    pub fn builder(rules: impl Into<Rules>) -> LimiterBuilder {
+        LimiterBuilder::new(rules.into())
+    }
+
+    /// The limiter as callers of a tier see it: the same keys and the same states, under the tier's
+    /// policy unless the key has an exact override. A tier that the rules do not know falls through
+    /// to patterns and default; each such request is counted ([`Stats::unknown_tier`]).
+    ///
+    /// Looks the name up; where that matters, keep what it returns.
+    #[must_use]
+    pub fn tier(&self, name: &str) -> TierLimiter<'_> {
+        TierLimiter::new(self, self.rules.tier(name))
+    }
+
+    /// The rules that say which policy a key gets.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     /// Spends one token of the key if every limit admits it.
@@ -106,7 +130,7 @@ impl Limiter {
     /// Spends `cost` tokens of the key if every limit admits them; otherwise spends nothing. Cost
     /// 0 is a look: always allowed (unless the key is `blocked`), and nothing changes.
     pub fn try_acquire_n(&self, key: impl AsKey, cost: u64) -> Decision {
-        self.decide(key, cost, false, || self.clock.now())
+        self.decide(key, cost, false, Tier::NONE, || self.clock.now())
     }
 
     /// As [`try_acquire_n`](Self::try_acquire_n), at a given time.
@@ -116,19 +140,19 @@ impl Limiter {
     /// been forgotten, and stays forgotten at earlier times. Pass times that do not go back, and
     /// no key sees another.
     pub fn try_acquire_at(&self, key: impl AsKey, cost: u64, now: Nanos) -> Decision {
-        self.decide(key, cost, false, || now)
+        self.decide(key, cost, false, Tier::NONE, || now)
     }
 
     /// What [`try_acquire_n`](Self::try_acquire_n) would answer. Changes nothing.
     #[must_use]
     pub fn peek(&self, key: impl AsKey, cost: u64) -> Decision {
-        self.decide(key, cost, true, || self.clock.now())
+        self.decide(key, cost, true, Tier::NONE, || self.clock.now())
     }
 
     /// As [`peek`](Self::peek), at a given time.
     #[must_use]
     pub fn peek_at(&self, key: impl AsKey, cost: u64, now: Nanos) -> Decision {
-        self.decide(key, cost, true, || now)
+        self.decide(key, cost, true, Tier::NONE, || now)
     }
 
     /// Gives up to `tokens` back to the key, at most what it owes, and returns how many were given
@@ -147,19 +171,21 @@ impl Limiter {
     /// that owes nothing any more.)
     pub fn reset(&self, key: impl AsKey) -> bool {
         let hash = key.with_key(|key| self.secret.hash(key));
-        self.store.reset(hash.fingerprint(), self.rules.plans())
+        self.store.reset(hash.fingerprint(), &self.rows)
     }
 
-    /// The policy that a decision of this limiter was made by.
+    /// The policy that a decision of this limiter was made by; `None` when it came with the call
+    /// ([`try_acquire_with`](Self::try_acquire_with)).
     #[must_use]
-    pub fn policy_of(&self, decision: &Decision) -> &Policy {
-        self.rules.policy(decision.row)
+    pub fn policy_of(&self, decision: &Decision) -> Option<&Policy> {
+        self.rows.policy(decision.row)
     }
 
-    /// The limit that decided; see [`Decision::limit`].
+    /// The limit that decided; see [`Decision::limit`]. `None` also when the policy came with the
+    /// call.
     #[must_use]
     pub fn limit_of(&self, decision: &Decision) -> Option<&Limit> {
-        self.policy_of(decision).limits().get(decision.limit()?)
+        self.policy_of(decision)?.limits().get(decision.limit()?)
     }
 
     /// What was counted so far.
@@ -168,7 +194,9 @@ impl Limiter {
         let figures = self.store.figures();
         let counters = self.store.counters();
         let number = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
-        let denied_by_policy = self.rules.policies().iter().zip(self.counters.denied_by_row());
+        let policies = self.rows.fixed().iter().map(|row| row.plan.policy().name());
+        let denied_by_policy = policies.chain([Stats::GIVEN]).zip(self.counters.denied_by_row());
+        let (given_policies, max_given_policies) = self.rows.given();
         Stats {
             max_keys: self.max_keys,
             slots: number(figures.slots),
@@ -185,46 +213,68 @@ impl Limiter {
             left_shared: counters.left_shared.value(),
             log_entries: number(figures.log_entries),
             max_log_entries: number(figures.max_log_entries),
+            resolved: self.counters.resolved(),
+            unknown_tier: self.counters.unknown_tier(),
+            given_policies: number(given_policies),
+            max_given_policies: number(max_given_policies),
         }
     }
 
     /// The primitive: key -> slot or rules -> step -> decision.
-    fn decide(&self, key: impl AsKey, cost: u64, peek: bool, now: impl Fn() -> Nanos) -> Decision {
-        let hash = key.with_key(|key| self.secret.hash(key));
-        let fingerprint = hash.fingerprint();
-        let request = Request { fingerprint, cost, peek, now, plans: self.rules.plans() };
-        let decision = self.store.known(&request).unwrap_or_else(|| self.unknown(hash, &request));
+    fn decide(
+        &self,
+        key: impl AsKey,
+        cost: u64,
+        peek: bool,
+        tier: Tier,
+        now: impl Fn() -> Nanos,
+    ) -> Decision {
+        let fingerprint = key.with_key(|key| self.secret.hash(key)).fingerprint();
+        let wanted = Wanted::ByRules(tier);
+        let request = Request { fingerprint, cost, peek, now, rows: &self.rows, wanted };
+        let decision =
+            self.store.known(&request).unwrap_or_else(|| self.resolve(key, tier, &request));
         if !peek && cost > 0 {
             self.counters.count(decision.is_allowed(), decision.row, fingerprint);
         }
         decision
     }
 
-    /// Decides for a key that has no state: the rules say which policy it gets.
-    fn unknown<N: Fn() -> Nanos>(&self, hash: KeyHash, request: &Request<'_, N>) -> Decision {
-        let row = self.rules.resolve(hash);
-        match self.rules.policy(row).kind() {
-            Kind::Limits(_) => self.store.newcomer(row, request),
-            Kind::Unlimited => Decision { row, ..Decision::UNLIMITED },
-            Kind::Blocked => Decision { row, ..Decision::BLOCKED },
+    /// Decides for a key that has no state, or one that was resolved for another tier: the rules say
+    /// which policy it gets.
+    fn resolve<N: Fn() -> Nanos>(
+        &self,
+        key: impl AsKey,
+        tier: Tier,
+        request: &Request<'_, N>,
+    ) -> Decision {
+        let row = key.with_key(|key| self.rules.resolve(key, tier));
+        self.counters.count_resolved();
+        match self.rows.policy(row).map(Policy::kind) {
+            Some(Kind::Blocked) => Some(Decision { row, ..Decision::BLOCKED }),
+            Some(Kind::Limits(_)) => self.store.newcomer(row, request),
+            // Rows of the rules are always there.
+            Some(Kind::Unlimited) | None => None,
         }
+        .unwrap_or(Decision { row, ..Decision::UNLIMITED })
     }
 
     fn give_back(&self, key: impl AsKey, tokens: u64, now: impl Fn() -> Nanos) -> u64 {
-        let hash = key.with_key(|key| self.secret.hash(key));
-        let fingerprint = hash.fingerprint();
-        let request = Request { fingerprint, cost: 0, peek: false, now, plans: self.rules.plans() };
+        let fingerprint = key.with_key(|key| self.secret.hash(key)).fingerprint();
+        let wanted = Wanted::ByRules(Tier::NONE);
+        let rows = &self.rows;
+        let request = Request { fingerprint, cost: 0, peek: false, now, rows, wanted };
         self.store.refund(tokens, &request)
     }
 }
 
 /// Sums figures of policies that have the same name, in the order of the names' first appearance.
-fn by_name<'a>(figures: impl Iterator<Item = (&'a Policy, u64)>) -> Vec<(String, u64)> {
+fn by_name<'a>(figures: impl Iterator<Item = (&'a str, u64)>) -> Vec<(String, u64)> {
     let mut sums: Vec<(String, u64)> = Vec::new();
     let mut places = HashMap::new();
-    for (policy, figure) in figures.filter(|(_, figure)| *figure > 0) {
-        let place = *places.entry(policy.name()).or_insert_with(|| {
-            sums.push((policy.name().to_owned(), 0));
+    for (name, figure) in figures.filter(|(_, figure)| *figure > 0) {
+        let place = *places.entry(name).or_insert_with(|| {
+            sums.push((name.to_owned(), 0));
             sums.len().saturating_sub(1)
         });
         if let Some((_, sum)) = sums.get_mut(place) {
@@ -238,7 +288,7 @@ impl fmt::Debug for Limiter {
     /// The settings and the counters; no key, and not the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Limiter")
-            .field("policies", &self.rules.policies().len())
+            .field("rules", &self.rules)
             .field("clock", &self.clock)
             .field("stats", &self.stats())
             .finish_non_exhaustive()

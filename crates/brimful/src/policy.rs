@@ -6,7 +6,8 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use crate::error::Error;
-use crate::limit::{Algorithm, Limit, check_name};
+pub(crate) use crate::limit::check_name;
+use crate::limit::{Algorithm, Limit};
 
 /// What a key gets: 1 to 8 limits that must *all* admit, or `unlimited`, or `blocked`.
 ///
@@ -136,10 +137,19 @@ impl Policy {
         &self.kind
     }
 
+    /// How many sliding logs there are among the limits.
+    #[cfg(feature = "std")]
+    pub(crate) fn logs(&self) -> usize {
+        self.sliding_logs().count()
+    }
+
     /// The most log entries that one key can hold under this policy.
     pub(crate) fn log_entries(&self) -> u64 {
-        let logs = self.limits().iter().filter(|l| l.chosen_algorithm() == Algorithm::SlidingLog);
-        logs.map(Limit::tokens).sum()
+        self.sliding_logs().map(Limit::tokens).sum()
+    }
+
+    fn sliding_logs(&self) -> impl Iterator<Item = &Limit> {
+        self.limits().iter().filter(|limit| limit.chosen_algorithm() == Algorithm::SlidingLog)
     }
 
     fn of(kind: Kind) -> Self {

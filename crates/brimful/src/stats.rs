@@ -46,15 +46,39 @@ struct Stripe {
 #[derive(Debug)]
 pub(crate) struct DecisionCounters {
     stripes: [Stripe; STRIPES],
+    /// The last is for all rows that come with calls.
     denied_by_row: Box<[Counter]>,
+    resolved: Counter,
+    unknown_tier: Counter,
 }
 
 impl DecisionCounters {
+    /// For `rows` rows of the rules.
     pub(crate) fn new(rows: usize) -> Self {
         Self {
             stripes: Default::default(),
-            denied_by_row: (0..rows).map(|_| Counter::default()).collect(),
+            denied_by_row: (0..=rows).map(|_| Counter::default()).collect(),
+            resolved: Counter::default(),
+            unknown_tier: Counter::default(),
         }
+    }
+
+    /// Counts one key that was resolved by the rules.
+    pub(crate) fn count_resolved(&self) {
+        self.resolved.add(1);
+    }
+
+    /// Counts one request of a tier that the rules do not know.
+    pub(crate) fn count_unknown_tier(&self) {
+        self.unknown_tier.add(1);
+    }
+
+    pub(crate) fn resolved(&self) -> u64 {
+        self.resolved.value()
+    }
+
+    pub(crate) fn unknown_tier(&self) -> u64 {
+        self.unknown_tier.value()
     }
 
     /// Counts one decision; `hint` picks the stripe.
@@ -66,7 +90,7 @@ impl DecisionCounters {
         } else {
             stripe.denied.add(1);
             let row = usize::try_from(row).unwrap_or(usize::MAX);
-            if let Some(counter) = self.denied_by_row.get(row) {
+            if let Some(counter) = self.denied_by_row.get(row).or(self.denied_by_row.last()) {
                 counter.add(1);
             }
         }
@@ -102,7 +126,8 @@ pub struct Stats {
     pub admitted: u64,
     /// Requests that were denied.
     pub denied: u64,
-    /// The same by policy name, for the policies that denied any.
+    /// The same by policy name, for the policies that denied any. Those that came with calls are
+    /// counted together under the name [`Stats::GIVEN`].
     pub denied_by_policy: Vec<(String, u64)>,
     /// Slots reused for another key after their bucket had refilled: nothing was lost.
     pub evicted_lossless: u64,
@@ -121,4 +146,17 @@ pub struct Stats {
     pub log_entries: u64,
     /// Entries that all sliding logs together can hold.
     pub max_log_entries: u64,
+    /// How often the rules were asked for a key: when it had no state, or one from another tier.
+    pub resolved: u64,
+    /// Requests of tiers that the rules do not know.
+    pub unknown_tier: u64,
+    /// Policies that came with calls and are interned.
+    pub given_policies: u64,
+    /// How many of these there can be.
+    pub max_given_policies: u64,
+}
+
+impl Stats {
+    /// The name under which denials by policies that came with calls are counted.
+    pub const GIVEN: &str = "given";
 }

@@ -7,11 +7,14 @@
 //! in two halves, so that a look is the first half alone and a full arena can be seen before
 //! anything is written: [`Plan::decide`] reads, [`Plan::apply`] writes.
 
+mod carry;
+
 use alloc::boxed::Box;
 
 use crate::algorithm::arena::Arena;
 use crate::algorithm::{Figures, Machine, Moment, Owed, Verdict};
 use crate::decision::{Decision, Denial, Retry};
+use crate::limit::Limit;
 use crate::policy::Policy;
 use crate::time::{Nanos, span};
 
@@ -39,13 +42,17 @@ impl State {
 pub(crate) struct Plan {
     /// The row that decisions name.
     row: u32,
-    machines: Box<[Machine]>,
+    policy: Policy,
+    /// One for each limit of the policy.
+    pub(super) machines: Box<[Machine]>,
     /// How far back a reading may lie before it means a stepped clock.
     tolerance: u64,
     /// The longest period of the limits, in nanoseconds.
     longest_period: u64,
-    /// How many limits keep runs in an arena.
-    logs: usize,
+    /// The longest that any state owes after it was last charged, in nanoseconds.
+    recovery: u64,
+    /// Which limits keep runs in an arena: bit by place.
+    logs: u8,
 }
 
 /// What [`Plan::decide`] found, for [`Plan::apply`] to carry out.
@@ -79,19 +86,34 @@ struct Settled {
 
 impl Plan {
     pub(crate) fn new(policy: &Policy, row: u32) -> Self {
-        let machines: Box<[Machine]> = policy.limits().iter().map(|l| l.machine()).collect();
-        let tolerance = policy
-            .limits()
-            .iter()
-            .zip(&machines)
-            .map(|(limit, machine)| machine.fill_time().unwrap_or(limit.period().as_nanos()))
-            .max()
-            .map_or(0, |longest| u64::try_from(longest).unwrap_or(u64::MAX))
-            .max(MIN_TOLERANCE);
-        let periods = policy.limits().iter().map(|limit| limit.period().as_nanos());
-        let longest_period = u64::try_from(periods.max().unwrap_or(0)).unwrap_or(u64::MAX);
-        let logs = machines.iter().filter(|machine| machine.is_log()).count();
-        Self { row, machines, tolerance, longest_period, logs }
+        let limits = policy.limits();
+        let machines: Box<[Machine]> = limits.iter().map(|limit| limit.machine()).collect();
+        let longest = |of: fn(&Limit, &Machine) -> u128| {
+            let all = limits.iter().zip(&machines).map(|(limit, machine)| of(limit, machine));
+            u64::try_from(all.max().unwrap_or(0)).unwrap_or(u64::MAX)
+        };
+        let tolerance =
+            longest(|limit, machine| machine.fill_time().unwrap_or(limit.period().as_nanos()));
+        let tolerance = tolerance.max(MIN_TOLERANCE);
+        let owing = longest(|limit, machine| machine.recovery(limit.period().as_nanos()));
+        let mut logs = 0;
+        for (place, machine) in machines.iter().enumerate() {
+            logs |= u8::from(machine.is_log()) << place;
+        }
+        Self {
+            row,
+            policy: policy.clone(),
+            tolerance,
+            longest_period: longest(|limit, _| limit.period().as_nanos()),
+            // A charge by a reading that lies behind counts from the later time.
+            recovery: owing.saturating_add(tolerance),
+            logs,
+            machines,
+        }
+    }
+
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
     }
 
     /// How many levels of a state are used.
@@ -104,9 +126,15 @@ impl Plan {
         self.logs > 0
     }
 
-    /// How many limits do: the most runs that one request can take.
-    pub(crate) fn logs(&self) -> usize {
+    /// Which limits do, bit by place.
+    pub(crate) fn log_places(&self) -> u8 {
         self.logs
+    }
+
+    /// After this many nanoseconds without a charge every state is as good as new, also when the
+    /// charge's reading was behind within the tolerance.
+    pub(crate) fn recovery(&self) -> u64 {
+        self.recovery
     }
 
     /// The longest period of the limits, in nanoseconds.

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use brimful::{Algorithm, Limiter, Meter, Nanos, Overflow, Policy};
+use brimful::{Algorithm, Limiter, Meter, Nanos, Overflow, Policy, Rules};
 use brimful_testkit::model::KeyedModel;
 use brimful_testkit::trace::{self, Cursor, Keys, SplitMix64, Trace, Verb};
 use brimful_testkit::{Outcome, conformance};
@@ -85,13 +85,12 @@ fn a_limiter_decides_as_the_keyed_model() {
                 (key.to_string(), policy)
             })
             .collect();
-        let builder = Limiter::builder(default.clone()).max_keys(2_000);
+        let rules = Rules::builder().default(default.clone());
+        let rules =
+            overrides.iter().fold(rules, |rules, (key, policy)| rules.exact(key, policy.clone()));
+        let builder = Limiter::builder(rules.build().unwrap()).max_keys(2_000);
         // Eight entries for each operation of this round.
-        let builder = builder.max_log_entries(12_000);
-        let exact = |builder, (key, policy): (&String, &Policy)| {
-            brimful::LimiterBuilder::exact(builder, key, policy.clone())
-        };
-        let limiter = overrides.iter().fold(builder, exact).build().unwrap();
+        let limiter = builder.max_log_entries(12_000).build().unwrap();
         let mut model = overrides
             .iter()
             .fold(KeyedModel::new(&default), |model, (key, policy)| model.with(key, policy));

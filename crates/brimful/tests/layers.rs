@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 /// Modules from the lowest layer up. A module may use those in its own line and below, except
 /// where [`APART`] says otherwise.
-const LAYERS: [&[&str]; 8] = [
+const LAYERS: [&[&str]; 9] = [
     &["time", "error"],
     &["algorithm"],
     &["limit"],
     &["policy", "key", "decision"],
     &["step"],
     &["sync", "hash", "stats", "meter", "serde"],
+    &["rows"],
     &["rules", "store", "clock"],
     &["limiter", "keyless"],
 ];

@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::Duration;
 
-use brimful::{Denial, Limit, Limiter, LimiterBuilder, ManualClock, Nanos, Overflow, Policy};
+use brimful::{Denial, Limit, Limiter, ManualClock, Nanos, Overflow, Policy, Rules};
 use brimful_testkit::trace::SplitMix64;
 
 const NOW: Nanos = Nanos::from_secs(1_800_000_000);
@@ -26,9 +26,11 @@ fn a_peek_is_the_call_that_follows() {
     for overflow in Overflow::ALL {
         for (max_keys, entries) in [(1, 40), (4, 6), (60, 40), (200, 60), (900, 300), (900, 9_000)]
         {
-            let limiter = Limiter::builder(logs())
+            let rules = Rules::builder()
+                .default(logs())
                 .exact(1_u64, policy(&["3/day"]))
-                .exact(2_u64, Policy::unlimited())
+                .exact(2_u64, Policy::unlimited());
+            let limiter = Limiter::builder(rules.build().unwrap())
                 .max_keys(max_keys)
                 .max_log_entries(entries)
                 .overflow(overflow)
@@ -162,10 +164,9 @@ fn a_flood_in_the_future_is_no_flood_now() {
 #[test]
 fn a_flood_does_not_keep_expired_entries() {
     let logged = policy(&["10/s sliding-log", "1000/day"]);
-    let builder = Limiter::builder(policy(&["1/day"])).max_keys(820).max_log_entries(401);
-    let exact = |builder: LimiterBuilder, key| builder.exact(("logged", key), logged.clone());
-    let builder = (0..41_u64).fold(builder.overflow(Overflow::Refuse), exact);
-    let limiter = builder.build().unwrap();
+    let rules = Rules::builder().default(policy(&["1/day"])).pattern("logged:*", logged);
+    let builder = Limiter::builder(rules.build().unwrap()).max_keys(820).max_log_entries(401);
+    let limiter = builder.overflow(Overflow::Refuse).build().unwrap();
     for key in 0..40_u64 {
         for us in 0..10 {
             let at = NOW + Duration::from_micros(us);
@@ -277,8 +278,9 @@ fn nothing_leaks_under_threads() {
     for overflow in Overflow::ALL {
         for (max_keys, entries) in [(3_u64, 9), (90, 200), (900, 500)] {
             let clock = ManualClock::new(NOW);
-            let limiter = Limiter::builder(policy(&specs))
-                .exact(3_u64, policy(&["7/s", "5/s sliding-log"]))
+            let own = policy(&["7/s", "5/s sliding-log"]);
+            let rules = Rules::builder().default(policy(&specs)).exact(3_u64, own);
+            let limiter = Limiter::builder(rules.build().unwrap())
                 .max_keys(max_keys)
                 .max_log_entries(entries)
                 .overflow(overflow)

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use brimful::{Decision, Denial, Limit, Limiter, LimiterBuilder, Nanos, Overflow, Policy, Retry};
+use brimful::{
+    Decision, Denial, Limit, Limiter, LimiterBuilder, Nanos, Overflow, Policy, Retry, Rules,
+};
 use brimful_testkit::trace::SplitMix64;
 
 const NOW: Nanos = Nanos::from_secs(1_800_000_000);
@@ -132,12 +134,11 @@ fn lossless_trace(small: &Limiter, large: &Limiter, max_keys: u64) -> u64 {
 #[test]
 fn the_victim_owes_the_smallest_fraction_and_of_equals_the_fewest_tokens() {
     // One set of five slots, all of them candidates.
-    let limiter = Limiter::builder(Limit::per_day(100).unwrap())
+    let rules = Rules::builder()
+        .default(Limit::per_day(100).unwrap())
         .exact("large", Limit::per_day(1_000_000).unwrap())
-        .exact("slow", Limit::new(10, Duration::from_secs(365 * 86_400)).unwrap())
-        .max_keys(4)
-        .build()
-        .unwrap();
+        .exact("slow", Limit::new(10, Duration::from_secs(365 * 86_400)).unwrap());
+    let limiter = Limiter::builder(rules.build().unwrap()).max_keys(4).build().unwrap();
     limiter.try_acquire_at("large", 200_000, NOW); // a fifth
     limiter.try_acquire_at("slow", 1, NOW); // a tenth, for 36 days
     limiter.try_acquire_at("a", 10, NOW); // a tenth as well, but ten tokens
@@ -185,8 +186,9 @@ fn refuse_names_the_time_at_which_a_slot_is_free() {
 fn share_gives_keys_without_a_slot_one_budget() {
     for (name, policy) in policies() {
         let capacity = policy.limits().iter().map(Limit::capacity).min().unwrap();
-        let builder = Limiter::builder(policy).max_keys(4).overflow(Overflow::Share);
-        let limiter = builder.exact("own", Limit::per_day(3).unwrap()).build().unwrap();
+        let rules = Rules::builder().default(policy).exact("own", Limit::per_day(3).unwrap());
+        let builder = Limiter::builder(rules.build().unwrap()).max_keys(4);
+        let limiter = builder.overflow(Overflow::Share).build().unwrap();
         for key in 0..5_u64 {
             assert!(spend(&limiter, key).is_allowed());
         }
@@ -273,11 +275,11 @@ fn idle_logs_give_their_entries_back() {
 
 #[test]
 fn blocked_unlimited_looks_and_denials_take_no_slot() {
-    let limiter = Limiter::builder(Limit::per_second(5).unwrap())
+    let rules = Rules::builder()
+        .default(Limit::per_second(5).unwrap())
         .exact("blocked", Policy::blocked())
-        .exact("free", Policy::unlimited())
-        .build()
-        .unwrap();
+        .exact("free", Policy::unlimited());
+    let limiter = Limiter::new(rules.build().unwrap()).unwrap();
     let blocked = limiter.try_acquire_at("blocked", 0, NOW);
     assert_eq!((blocked.denial(), blocked.remaining()), (Some(Denial::Blocked), 0));
     assert!(blocked.is_never());
@@ -287,7 +289,7 @@ fn blocked_unlimited_looks_and_denials_take_no_slot() {
     assert!(limiter.try_acquire_at("never", 6, NOW).is_never());
     assert_eq!(limiter.refund_at("refund", 5, NOW), 0);
     assert_eq!(limiter.stats().occupied, 0);
-    assert_eq!(limiter.policy_of(&blocked), &Policy::blocked());
+    assert_eq!(limiter.policy_of(&blocked), Some(&Policy::blocked()));
     assert_eq!(limiter.stats().denied_by_policy, [("default".to_owned(), 1)]);
 }
 
@@ -303,19 +305,9 @@ fn settings_outside_their_range_are_refused_by_name() {
         let fault = field(Limiter::builder(limit()).max_log_entries(entries));
         assert_eq!(fault.as_deref(), Some("max_log_entries"));
     }
-    let twice = Limiter::builder(limit()).exact("k", limit()).exact("k", Policy::blocked());
-    assert!(twice.build().unwrap_err().is_conflict());
-}
-
-#[test]
-fn exact_overrides_win_and_are_named_in_the_decision() {
-    let gold = Policy::from(Limit::per_second(100).unwrap()).named("gold").unwrap();
-    let builder = Limiter::builder(Limit::per_second(1).unwrap());
-    let limiter = builder.exact(("tenant", 7), gold.clone()).build().unwrap();
-    let decision = limiter.try_acquire_at(("tenant", 7), 50, NOW);
-    assert!(decision.is_allowed());
-    assert_eq!(limiter.policy_of(&decision), &gold);
-    assert_eq!(limiter.limit_of(&decision).unwrap().name(), "100/s");
-    assert!(limiter.try_acquire_at(("tenant", 8), 50, NOW).is_never());
-    assert!(limiter.try_acquire_at("tenant7", 50, NOW).is_never());
+    for (given, limits) in [(65_536, 1), (0, 0), (0, 9)] {
+        let builder = Limiter::builder(limit()).max_given(given).max_limits(limits);
+        let expected = if given > 0 { "max_given" } else { "max_limits" };
+        assert_eq!(field(builder).as_deref(), Some(expected));
+    }
 }

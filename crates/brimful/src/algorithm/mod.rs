@@ -77,6 +77,15 @@ pub(crate) struct Owed {
     pub(crate) tokens: u64,
 }
 
+/// What a limit that takes another's place keeps of what is owed there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// The share of the capacity: the same limit with other numbers.
+    Fraction,
+    /// The tokens: another limit.
+    Tokens,
+}
+
 /// One limit, ready to decide.
 #[derive(Clone, Debug)]
 pub(crate) enum Machine {
@@ -112,6 +121,17 @@ impl Machine {
         match self {
             Self::TokenBucket(bucket) => Some(bucket.fill_time()),
             _ => None,
+        }
+    }
+
+    /// The longest that a level owes after it was last charged, in nanoseconds, for a limit with
+    /// this period.
+    pub(crate) fn recovery(&self, period: u128) -> u128 {
+        match self {
+            Self::TokenBucket(bucket) => bucket.fill_time(),
+            Self::FixedWindow(_) | Self::SlidingLog(_) => period,
+            // A count weighs on the next window too.
+            Self::SlidingWindow(_) => period.saturating_mul(2),
         }
     }
 
@@ -203,6 +223,51 @@ impl Machine {
         }
     }
 
+    /// Whether taking over from `old` needs a run from the arena, if anything is owed there.
+    pub(crate) fn begins_log(&self, old: &Self) -> bool {
+        self.is_log() && !old.is_log()
+    }
+
+    /// The level with which this limit goes on in the place of `old`, where `settled` is owed.
+    ///
+    /// Windows of one width keep their counts and logs their entries, also above a lower limit, so
+    /// that nothing is forgotten on the way through it. Otherwise the tokens spent count as spent
+    /// now. Nothing is owed only if nothing was.
+    pub(crate) fn take_over(
+        &self,
+        old: &Self,
+        settled: u128,
+        keep: Keep,
+        at: Moment,
+        arena: &mut Arena,
+    ) -> u128 {
+        match (self, old) {
+            (Self::TokenBucket(new), Self::TokenBucket(old)) => match keep {
+                Keep::Fraction => new.with_fraction_of(old, settled),
+                Keep::Tokens => new.with_tokens_of(old, settled),
+            },
+            (Self::FixedWindow(_), Self::FixedWindow(_))
+            | (Self::SlidingLog(_), Self::SlidingLog(_)) => settled,
+            (Self::SlidingWindow(new), Self::SlidingWindow(old)) if new.width() == old.width() => {
+                settled
+            }
+            _ => self.begun(old.owed(settled, at).tokens, at, arena),
+        }
+    }
+
+    /// The level of a limit of which `tokens` are spent now, at most the whole capacity.
+    fn begun(&self, tokens: u64, at: Moment, arena: &mut Arena) -> u128 {
+        if tokens == 0 {
+            return 0;
+        }
+        match self {
+            Self::TokenBucket(bucket) => bucket.begun(tokens),
+            Self::FixedWindow(window) => window.begun(tokens).into(),
+            Self::SlidingLog(log) => log.begun(tokens, at, arena).pack(),
+            Self::SlidingWindow(window) => window.begun(tokens).pack(),
+        }
+    }
+
     /// Forgets a level, giving back what it holds in the arena.
     pub(crate) fn release(&self, level: u128, arena: &mut Arena) {
         if let Self::SlidingLog(_) = self {
@@ -278,6 +343,25 @@ fn product(a: u64, b: u64) -> u128 {
     u128::from(a).wrapping_mul(u128::from(b))
 }
 
+/// `part * of / whole`, rounded up, for `part <= whole < 2^127`: long multiplication, because the
+/// product may need more than 128 bits.
+fn scaled(part: u128, of: u128, whole: u128) -> u128 {
+    let (mut quotient, mut rest) = (0_u128, 0_u128);
+    for bit in (0..u128::BITS).rev() {
+        // part * (the bits of `of` so far) = quotient * whole + rest, and rest < whole.
+        quotient <<= 1_u32;
+        rest <<= 1_u32;
+        for addend in [0, if (of >> bit) & 1 == 1 { part } else { 0 }] {
+            rest = rest.saturating_add(addend);
+            if rest >= whole {
+                rest = rest.saturating_sub(whole);
+                quotient = quotient.saturating_add(1);
+            }
+        }
+    }
+    quotient.saturating_add(u128::from(rest > 0))
+}
+
 /// `owed / of` in units of 2^-32, rounded down. `owed` is below 2^96, so nothing is cut off.
 fn share(owed: u128, of: u128) -> u64 {
     let share = (owed << 32).checked_div(of).unwrap_or(0);
@@ -292,4 +376,28 @@ fn gcd(a: NonZero<u64>, b: NonZero<u64>) -> NonZero<u64> {
         a = divisor;
     }
     a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scaled_is_the_exact_quotient_rounded_up() {
+        for whole in 1_u128..20 {
+            for part in 0..=whole {
+                for of in 0..20 {
+                    assert_eq!(scaled(part, of, whole), (part * of).div_ceil(whole));
+                }
+            }
+        }
+        let big = (1_u128 << 95) - 1;
+        assert_eq!(scaled(big, big, big), big);
+        assert_eq!(scaled(big - 1, big, big), big - 1);
+        assert_eq!(scaled(1, big, big), 1);
+        assert_eq!(scaled(1, 1, big), 1);
+        assert_eq!(scaled(0, big, big), 0);
+        // (2^94)(2^95 - 1) / (2^95) = 2^94 - 1/2
+        assert_eq!(scaled(1 << 94, big, 1 << 95), 1 << 94);
+    }
 }

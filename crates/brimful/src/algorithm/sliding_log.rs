@@ -125,6 +125,15 @@ impl SlidingLog {
         log
     }
 
+    /// A log with `tokens`, at most all, as spent at `at.now`; nothing when the arena is full.
+    pub(crate) fn begun(&self, tokens: u64, at: Moment, arena: &mut Arena) -> Handle {
+        let count = u32::try_from(tokens).unwrap_or(u32::MAX).min(self.limit);
+        match arena.take(at.now.stamp(0), count) {
+            Arena::NONE => Handle::default(),
+            run => Handle { oldest: run, newest: run, total: count },
+        }
+    }
+
     /// Gives `tokens` back to the newest runs, at most what is counted.
     pub(crate) fn refund(
         log: Handle,

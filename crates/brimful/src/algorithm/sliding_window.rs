@@ -48,6 +48,15 @@ impl SlidingWindow {
         Self { limit, width }
     }
 
+    pub(crate) fn width(&self) -> NonZero<u64> {
+        self.width
+    }
+
+    /// The counts of a window in which `tokens` are spent, at most all.
+    pub(crate) fn begun(&self, tokens: u64) -> Counts {
+        Counts { previous: 0, current: tokens.min(self.limit) }
+    }
+
     /// The counts as they stand at `at.now`.
     pub(crate) fn settle(&self, counts: Counts, at: Moment) -> Counts {
         let windows_on = at.now.window(self.width).saturating_sub(at.last.window(self.width));

@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
     ) -> Error {
         let end = self.input.trim_end().len();
         let span = token.map_or((end, end), |token| token.span());
-        Error::syntax(self.input, span, found, expected)
+        Error::syntax("limit", self.input, span, found, expected)
     }
 
     fn number(&mut self, what: &str, example: &str) -> Result<(u64, Token<'a>), Error> {
@@ -210,14 +210,14 @@ impl FromStr for Limit {
         let period = Duration::from_nanos(count.saturating_mul(unit));
         let mut limit = Self::new(tokens, period).map_err(|fault| {
             let quota = (first.start, reader.at);
-            Error::syntax(input, quota, format!("{fault}"), EXAMPLE)
+            Error::syntax("limit", input, quota, format!("{fault}"), EXAMPLE)
         })?;
         let mut burst = None;
         if let Some(word) = reader.peek().filter(|token| token.text == "burst") {
             reader.next();
             let (capacity, number) = reader.number("the burst", "for example `burst 20`")?;
             limit = limit.burst(capacity).map_err(|fault| {
-                Error::syntax(input, number.span(), format!("{fault}"), EXAMPLE)
+                Error::syntax("limit", input, number.span(), format!("{fault}"), EXAMPLE)
             })?;
             burst = Some(word.start);
         }
@@ -233,7 +233,7 @@ impl FromStr for Limit {
             Some(name) => {
                 let name = name.trim();
                 check_name("the name", name).map_err(|fault| {
-                    Error::syntax(input, (0, at - 1), format!("{fault}"), EXAMPLE)
+                    Error::syntax("limit", input, (0, at - 1), format!("{fault}"), EXAMPLE)
                 })?;
                 limit.named(name)
             }
@@ -249,7 +249,7 @@ fn algorithm(
     burst: Option<usize>,
 ) -> Result<Limit, Error> {
     let fault = |span, found: String, expected: &str| {
-        Err(Error::syntax(reader.input, span, found, expected))
+        Err(Error::syntax("limit", reader.input, span, found, expected))
     };
     let Ok(algorithm) = word.text.parse::<Algorithm>() else {
         let found = format!("found `{}` after the quota", word.text);
@@ -265,9 +265,9 @@ fn algorithm(
         let found = format!("{algorithm} has no burst; only token-bucket has one");
         return fault((start, word.span().1), found, "for example `100/min fixed-window`");
     }
-    limit
-        .algorithm(algorithm)
-        .map_err(|fault| Error::syntax(reader.input, word.span(), format!("{fault}"), EXAMPLE))
+    limit.algorithm(algorithm).map_err(|fault| {
+        Error::syntax("limit", reader.input, word.span(), format!("{fault}"), EXAMPLE)
+    })
 }
 
 impl FromStr for Algorithm {

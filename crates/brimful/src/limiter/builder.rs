@@ -7,8 +7,8 @@ use crate::algorithm::arena::Arena;
 use crate::clock::{Clock, Source, SystemClock};
 use crate::error::Error;
 use crate::hash::Secret;
-use crate::key::AsKey;
 use crate::policy::Policy;
+use crate::rows::{Row, Rows};
 use crate::rules::Rules;
 use crate::stats::DecisionCounters;
 use crate::store::{Overflow, Shape, Store};
@@ -16,12 +16,15 @@ use crate::store::{Overflow, Shape, Store};
 /// Builds a [`Limiter`].
 ///
 /// ```
-/// use brimful::{Limit, Limiter, Overflow, Policy};
+/// use brimful::{Limit, Limiter, Overflow, Policy, Rules};
 ///
-/// let limiter = Limiter::builder(Limit::per_minute(100)?.burst(20)?)
+/// let rules = Rules::builder()
+///     .default(Limit::per_minute(100)?.burst(20)?)
 ///     .exact("partner", Limit::per_minute(1000)?)
 ///     .exact("monitoring", Policy::unlimited())
 ///     .exact("banned", Policy::blocked())
+///     .build()?;
+/// let limiter = Limiter::builder(rules)
 ///     .max_keys(1_000_000)
 ///     .overflow(Overflow::Refuse)
 ///     .build()?;
@@ -29,12 +32,12 @@ use crate::store::{Overflow, Shape, Store};
 /// # Ok::<(), brimful::Error>(())
 /// ```
 pub struct LimiterBuilder {
-    default: Policy,
-    /// Encoded keys and their policies.
-    exact: Vec<(Vec<u8>, Policy)>,
+    rules: Rules,
     max_keys: u64,
     overflow: Overflow,
     max_log_entries: Option<u64>,
+    max_given: u64,
+    max_limits: Option<u64>,
     secret: Option<[u64; 2]>,
     clock: Source,
 }
@@ -44,25 +47,20 @@ impl LimiterBuilder {
     /// policies of one limit.
     pub const DEFAULT_MAX_KEYS: u64 = 100_000;
 
-    pub(super) fn new(default: Policy) -> Self {
+    /// Policies that may come with calls at one time when nothing else is said.
+    pub const DEFAULT_MAX_GIVEN: u64 = 1024;
+
+    pub(super) fn new(rules: Rules) -> Self {
         Self {
-            default,
-            exact: Vec::new(),
+            rules,
             max_keys: Self::DEFAULT_MAX_KEYS,
             overflow: Overflow::default(),
             max_log_entries: None,
+            max_given: Self::DEFAULT_MAX_GIVEN,
+            max_limits: None,
             secret: None,
             clock: Source::System(SystemClock::new()),
         }
-    }
-
-    /// Gives one key a policy of its own. It wins over the default wherever it stands.
-    #[must_use]
-    pub fn exact(mut self, key: impl AsKey, policy: impl Into<Policy>) -> Self {
-        let mut encoded = Vec::new();
-        key.with_key(|key| key.encode(&mut |bytes| encoded.extend_from_slice(bytes)));
-        self.exact.push((encoded, policy.into()));
-        self
     }
 
     /// How many keys can owe at once without any being forgotten: 1 to 2^32. The store has five
@@ -83,7 +81,7 @@ impl LimiterBuilder {
 
     /// How many entries all sliding logs together can hold, of 16 bytes each: 1 to 2^32 - 2. By
     /// default four for each slot, and never fewer than one key's log needs. Without a sliding
-    /// log in any policy there are none.
+    /// log in any policy of the rules there are none.
     ///
     /// Logs of idle keys keep expired entries for a while. As long as fewer than `(S - Z) / 2` of
     /// `S` entries are unexpired at any time, they are never used up, where `Z` is the number of
@@ -91,6 +89,24 @@ impl LimiterBuilder {
     #[must_use]
     pub fn max_log_entries(mut self, max_log_entries: u64) -> Self {
         self.max_log_entries = Some(max_log_entries);
+        self
+    }
+
+    /// How many different policies can come with calls
+    /// ([`Limiter::try_acquire_with`](Limiter::try_acquire_with)) within the time that they take to
+    /// refill: 0 to 65,535, by default 1,024. Each takes about 300 bytes once it was used, and under
+    /// [`Overflow::Share`] one slot from the beginning.
+    #[must_use]
+    pub fn max_given(mut self, max_given: u64) -> Self {
+        self.max_given = max_given;
+        self
+    }
+
+    /// How many limits the slots have room for: 1 to 8, by default what the widest policy of the
+    /// rules has. More is for policies that come with calls.
+    #[must_use]
+    pub fn max_limits(mut self, max_limits: u64) -> Self {
+        self.max_limits = Some(max_limits);
         self
     }
 
@@ -109,73 +125,92 @@ impl LimiterBuilder {
         self
     }
 
-    /// Checks the settings and allocates everything the limiter will ever use.
+    /// Checks the settings and allocates everything the limiter will ever use, but for the policies
+    /// that come with calls.
     ///
     /// # Errors
-    /// A setting is outside its range, a key has two overrides, or there is not enough memory.
+    /// A setting is outside its range, or there is not enough memory.
     pub fn build(self) -> Result<Limiter, Error> {
-        if !(1..=Shape::MAX_KEYS).contains(&self.max_keys) {
-            let expected = format!("1 to {}", Shape::MAX_KEYS);
-            return Err(Error::range("max_keys", self.max_keys, expected));
-        }
-        let secret = self.secret.map_or_else(Secret::random, Secret::new);
-        let exact = self.exact.iter();
-        let overrides = exact
-            .map(|(key, policy)| (secret.hash_encoded(key), policy.clone()))
-            .collect::<Vec<_>>();
-        let rules = Rules::new(self.default, overrides)?;
+        let max_keys = within("max_keys", self.max_keys, 1, Shape::MAX_KEYS)?;
+        let max_given = within("max_given", self.max_given, 0, number(Rows::MAX_GIVEN))?;
+        let max_given = usize::try_from(max_given).unwrap_or(Rows::MAX_GIVEN);
+        let fixed = self.rules.rows();
+        let widest = fixed.iter().map(|row| row.plan.width()).max().unwrap_or(0).max(1);
+        let max_limits = match self.max_limits {
+            None => widest,
+            Some(wanted) => {
+                let most = number(Policy::MAX_LIMITS);
+                let wanted = within("max_limits", wanted, number(widest), most)?;
+                usize::try_from(wanted).unwrap_or(Policy::MAX_LIMITS)
+            }
+        };
         let mut shape = Shape {
-            max_keys: self.max_keys,
-            width: rules.plans().iter().map(|plan| plan.width()).max().unwrap_or(1),
-            rows: rules.plans().len(),
+            max_keys,
+            width: max_limits,
+            policies: self.rules.policies().saturating_add(max_given),
             log_entries: 0,
             overflow: self.overflow,
         };
-        shape.log_entries = log_entries(&rules, &shape, self.max_log_entries)?;
+        shape.log_entries = log_entries(fixed, &shape, self.max_log_entries)?;
         Ok(Limiter {
-            counters: DecisionCounters::new(shape.rows),
+            counters: DecisionCounters::new(fixed.len()),
             store: Store::new(&shape)?,
-            rules,
-            secret,
+            rows: Rows::new(fixed.clone(), self.rules.policies(), max_given),
+            rules: self.rules,
+            max_limits,
+            secret: self.secret.map_or_else(Secret::random, Secret::new),
             clock: self.clock,
-            max_keys: self.max_keys,
+            max_keys,
         })
     }
 }
 
+/// Checks that a setting is in its range.
+fn within(field: &'static str, value: u64, least: u64, most: u64) -> Result<u64, Error> {
+    if (least..=most).contains(&value) {
+        Ok(value)
+    } else {
+        Err(Error::range(field, value, format!("{least} to {most}")))
+    }
+}
+
+fn number(size: usize) -> u64 {
+    u64::try_from(size).unwrap_or(u64::MAX)
+}
+
 impl fmt::Debug for LimiterBuilder {
-    /// Neither the keys of overrides nor the secret are shown.
+    /// The secret is not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LimiterBuilder")
-            .field("default", &self.default)
-            .field("exact", &self.exact.len())
+            .field("rules", &self.rules)
             .field("max_keys", &self.max_keys)
             .field("overflow", &self.overflow)
             .field("max_log_entries", &self.max_log_entries)
+            .field("max_given", &self.max_given)
+            .field("max_limits", &self.max_limits)
             .field("clock", &self.clock)
             .finish_non_exhaustive()
     }
 }
 
 /// The size of the arena for the logs of these rules.
-fn log_entries(rules: &Rules, shape: &Shape, wanted: Option<u64>) -> Result<u32, Error> {
+fn log_entries(rows: &[Row], shape: &Shape, wanted: Option<u64>) -> Result<u32, Error> {
     const ENTRIES_PER_SLOT: u64 = 4;
     let most = u64::from(Arena::MAX_RUNS);
     if let Some(wanted) = wanted.filter(|wanted| !(1..=most).contains(wanted)) {
         return Err(Error::range("max_log_entries", wanted, format!("1 to {most}")));
     }
-    let one_key = rules.policies().iter().map(Policy::log_entries).max().unwrap_or(0);
-    if one_key == 0 {
+    let one_key = rows.iter().map(|row| row.plan.policy().log_entries()).max().unwrap_or(0);
+    if one_key == 0 && wanted.is_none() {
         return Ok(0);
     }
     // One request takes an entry in each log of its policy.
-    let logs = rules.plans().iter().map(|plan| plan.logs()).max().unwrap_or(0);
-    let logs = u64::try_from(logs).unwrap_or(u64::MAX);
+    let logs = number(rows.iter().map(|row| row.plan.policy().logs()).max().unwrap_or(0));
     if let Some(wanted) = wanted.filter(|wanted| *wanted < logs) {
         let expected = format!("at least {logs}, one for each sliding log of a policy");
         return Err(Error::range("max_log_entries", wanted, expected));
     }
-    let slots = u64::try_from(Store::slots_of(shape)).unwrap_or(u64::MAX);
+    let slots = number(Store::slots_of(shape));
     let usual = slots.saturating_mul(ENTRIES_PER_SLOT).max(one_key).min(most);
     Ok(u32::try_from(wanted.unwrap_or(usual)).unwrap_or(Arena::MAX_RUNS))
 }

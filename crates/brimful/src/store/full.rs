@@ -1,148 +1,30 @@
 //! What a newcomer meets in its two sets, and what a full store does with it.
 
-use super::room::{free_slot, free_slots, is_free};
-use super::{Attempt, Overflow, Pair, Request, Sets, Slot, Store, plan};
+use super::attempt::Effort;
+use super::room::{free_slot, free_slots};
+use super::{Overflow, Pair, Slot, Store};
 use crate::algorithm::Owed;
 use crate::algorithm::arena::Arena;
 use crate::decision::Decision;
+use crate::rows::Held;
 use crate::step::{Plan, State, Step};
-use crate::time::{Nanos, span};
-
-/// How far to go for a place: without force, only what is empty or as good as new is taken; with
-/// force, [`Overflow`] has its say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Effort {
-    pub(super) force_slot: bool,
-    pub(super) force_runs: bool,
-}
-
-impl Store {
-    /// One try with both sets locked: finds the key after all, or a place for it.
-    pub(super) fn attempt<N: Fn() -> Nanos>(
-        &self,
-        row: u32,
-        request: &Request<'_, N>,
-        effort: Effort,
-    ) -> Attempt {
-        let Request { fingerprint, cost, peek, plans, .. } = *request;
-        let mut pair = self.lock_pair(fingerprint);
-        let now = (request.now)();
-        let mut runs = self.runs();
-        let arena = runs.get();
-        let home = pair.find(fingerprint).and_then(|(set, slot)| set.read(slot));
-        let is_known = home.is_some();
-        let mut home = home.unwrap_or(Slot { fingerprint, row, state: State::new(now) });
-        let Some(plan) = plan(plans, home.row) else {
-            return Attempt::Decided(Decision::UNLIMITED);
-        };
-        let mut step = plan.decide(&home.state, cost, now, arena);
-        if !is_known && (cost == 0 || step.decision.is_denied()) {
-            // Looks and denials never take a slot.
-            return Attempt::Decided(step.decision);
-        }
-        let full = Full { store: self, fingerprint, plans, now };
-        if step.runs > arena.room() {
-            full.trim(&mut pair, arena);
-            if let Some((set, slot)) = pair.find(fingerprint) {
-                home = set.read(slot).unwrap_or(home);
-            }
-            step = plan.decide(&home.state, cost, now, arena);
-        }
-        if step.runs > arena.room() {
-            if !effort.force_runs {
-                return Attempt::NoRuns;
-            }
-            if !full.free_runs(&mut pair, step.runs, peek, arena) {
-                let missing = step.runs.saturating_sub(arena.room());
-                let wait = full.wait_for_runs(&pair, missing, arena);
-                let wait = wait.unwrap_or(plan.longest_period().into());
-                return Attempt::Decided(self.refuse(wait, home.row, peek));
-            }
-        }
-        let mut place = pair.find(fingerprint).map(|(set, slot)| (set.index(), slot));
-        if place.is_none() {
-            place = full.place(&mut pair, arena);
-        }
-        if place.is_none() {
-            if !effort.force_slot {
-                return Attempt::NoSlot(step.decision);
-            }
-            match full.overflow(&mut pair, &step, peek, arena) {
-                Ok(freed) => place = freed,
-                Err(Some(refused)) => return Attempt::Decided(refused),
-                Err(None) => return Attempt::NoSlot(step.decision),
-            }
-        }
-        if peek {
-            return Attempt::Decided(step.decision);
-        }
-        plan.apply(&mut home.state, &step, arena);
-        full.put(&mut pair, place, &home, arena);
-        Attempt::Charged { step, is_new: !is_known }
-    }
-
-    /// Decides against the state that all keys of the row without a slot share.
-    pub(super) fn share<N: Fn() -> Nanos>(&self, row: u32, request: &Request<'_, N>) -> Decision {
-        let Some((plan, mut set)) = plan(request.plans, row).zip(self.lock_shared(row)) else {
-            return self.refuse(0, row, request.peek);
-        };
-        let now = (request.now)();
-        let mut runs = self.runs();
-        let arena = runs.get();
-        let content = set.read(0);
-        let mut content = content.unwrap_or(Slot { fingerprint: 0, row, state: State::new(now) });
-        let step = plan.decide(&content.state, request.cost, now, arena);
-        if step.runs > arena.room() {
-            let wait = plan.full_after(&content.state, now, arena);
-            return self.refuse(wait.max(plan.longest_period().into()), row, request.peek);
-        }
-        if !request.peek {
-            plan.apply(&mut content.state, &step, arena);
-            set.write(0, &content);
-            self.counters.shared.add(1);
-        }
-        step.decision
-    }
-
-    /// Whether the shared state of the row owes anything.
-    pub(super) fn shared_owes<N: Fn() -> Nanos>(&self, row: u32, request: &Request<'_, N>) -> bool {
-        let Some(set) = self.lock_shared(row) else { return false };
-        let now = (request.now)();
-        !is_free(&set, 0, request.plans, now, self.runs().get())
-    }
-
-    fn lock_shared(&self, row: u32) -> Option<super::Set<'_>> {
-        let index = usize::try_from(row).ok()?;
-        self.shared
-            .as_ref()
-            .filter(|sets: &&Sets| index < sets.count())
-            .map(|sets| sets.lock(index))
-    }
-
-    fn refuse(&self, wait: u128, row: u32, peek: bool) -> Decision {
-        if !peek {
-            self.counters.refused.add(1);
-        }
-        // A denial's hint is at least 1 ns.
-        Decision::store_full(span(wait.max(1)), row)
-    }
-}
+use crate::time::Nanos;
 
 /// A slot, by the index of its set and its number there.
 type Place = (usize, usize);
 
-/// Two full sets, and the one who wants a place there.
-struct Full<'a> {
-    store: &'a Store,
-    fingerprint: u64,
-    plans: &'a [Plan],
-    now: Nanos,
+/// The two sets of a key, and what may be done in them to find it a place.
+pub(super) struct Full<'a> {
+    pub(super) store: &'a Store,
+    pub(super) fingerprint: u64,
+    pub(super) rows: &'a Held<'a>,
+    pub(super) now: Nanos,
 }
 
 impl Full<'_> {
     /// What [`Overflow`] says to a newcomer that found no slot: the place that was made free for
     /// it (none for a peek), or the refusal; no refusal when it is to share.
-    fn overflow(
+    pub(super) fn overflow(
         &self,
         pair: &mut Pair<'_>,
         step: &Step,
@@ -177,7 +59,7 @@ impl Full<'_> {
     }
 
     /// Gives the expired runs of the two sets back.
-    fn trim(&self, pair: &mut Pair<'_>, arena: &mut Arena) {
+    pub(super) fn trim(&self, pair: &mut Pair<'_>, arena: &mut Arena) {
         self.each(pair, |plan, content| {
             if plan.has_log() {
                 plan.trim(&mut content.state, self.now, arena);
@@ -189,7 +71,7 @@ impl Full<'_> {
         for set in pair.sets() {
             for slot in set.slots() {
                 let Some(before) = set.read(slot) else { continue };
-                let Some(plan) = plan(self.plans, before.row) else { continue };
+                let Some(plan) = self.rows.plan(before.row) else { continue };
                 let mut content = before;
                 change(plan, &mut content);
                 if content.state != before.state {
@@ -200,21 +82,27 @@ impl Full<'_> {
     }
 
     /// A free slot in the emptier of the two sets.
-    fn place(&self, pair: &mut Pair<'_>, arena: &Arena) -> Option<Place> {
-        let emptier = pair.sets().max_by_key(|set| free_slots(set, self.plans, self.now, arena))?;
-        let slot = free_slot(emptier, self.plans, self.now, arena)?;
+    pub(super) fn place(&self, pair: &mut Pair<'_>, arena: &Arena) -> Option<Place> {
+        let emptier = pair.sets().max_by_key(|set| free_slots(set, self.rows, self.now, arena))?;
+        let slot = free_slot(emptier, self.rows, self.now, arena)?;
         Some((emptier.index(), slot))
     }
 
     /// Writes the key's state to its slot, or to a free one.
-    fn put(&self, pair: &mut Pair<'_>, place: Option<Place>, home: &Slot, arena: &mut Arena) {
+    pub(super) fn put(
+        &self,
+        pair: &mut Pair<'_>,
+        place: Option<Place>,
+        home: &Slot,
+        arena: &mut Arena,
+    ) {
         let Some((index, slot)) = place else { return };
         let Some(set) = pair.sets().find(|set| set.index() == index) else { return };
         let counters = &self.store.counters;
         match set.fingerprint(slot) {
             Some(own) if own == self.fingerprint => {}
             Some(_) => {
-                self.store.empty(set, slot, self.plans, arena);
+                self.store.empty(set, slot, self.rows, arena);
                 counters.evicted_lossless.add(1);
                 counters.occupied.add(1);
             }
@@ -241,7 +129,7 @@ impl Full<'_> {
         }
         let (owed, index, slot) = least?;
         if let Some(set) = pair.sets().find(|set| set.index() == index) {
-            self.store.empty(set, slot, self.plans, arena);
+            self.store.empty(set, slot, self.rows, arena);
         }
         let counters = &self.store.counters;
         if owed.tokens == 0 {
@@ -251,6 +139,33 @@ impl Full<'_> {
             counters.forgiven.add(owed.tokens);
         }
         Some((index, slot))
+    }
+
+    /// Finds `wanted` runs when there are fewer: first elsewhere, then by the overflow policy. (For a
+    /// look they are there when it says so, but not free.) An error is the refusal; none when others
+    /// have to be asked for runs first.
+    pub(super) fn find_runs(
+        &self,
+        pair: &mut Pair<'_>,
+        wanted: usize,
+        (row, plan): (u32, &Plan),
+        effort: Effort,
+        look: bool,
+        arena: &mut Arena,
+    ) -> Result<(), Option<Decision>> {
+        if wanted <= arena.room() {
+            return Ok(());
+        }
+        if !effort.force_runs {
+            return Err(None);
+        }
+        if self.free_runs(pair, wanted, look, arena) {
+            return Ok(());
+        }
+        let missing = wanted.saturating_sub(arena.room());
+        let wait = self.wait_for_runs(pair, missing, arena);
+        let wait = wait.unwrap_or(plan.longest_period().into());
+        Err(Some(self.store.refuse(wait, row, look)))
     }
 
     /// Frees runs by the overflow policy, and says whether there are `wanted` now. A peek only
@@ -290,7 +205,7 @@ impl Full<'_> {
         let held = |plan: &Plan, state: &State| plan.runs_held(state, missing, arena);
         let freed_by = |wait: u128| -> usize {
             let slots = pair.content();
-            let slots = slots.filter_map(|slot| Some((plan(self.plans, slot.row)?, slot.state)));
+            let slots = slots.filter_map(|slot| Some((self.rows.plan(slot.row)?, slot.state)));
             let free =
                 slots.filter(|(plan, state)| plan.full_after(state, self.now, arena) <= wait);
             free.map(|(plan, state)| held(plan, &state)).sum()
@@ -307,7 +222,7 @@ impl Full<'_> {
         counts: impl Fn(&Plan, &State) -> bool,
     ) -> impl Iterator<Item = u128> {
         pair.content().filter_map(move |slot| {
-            let plan = plan(self.plans, slot.row)?;
+            let plan = self.rows.plan(slot.row)?;
             counts(plan, &slot.state).then(|| plan.full_after(&slot.state, self.now, arena))
         })
     }
@@ -315,7 +230,7 @@ impl Full<'_> {
     /// A slot that could be forgotten for the key: occupied, and not its own.
     fn candidate(&self, set: &super::Set<'_>, slot: usize) -> Option<(Slot, &Plan)> {
         let content = set.read(slot).filter(|slot| slot.fingerprint != self.fingerprint)?;
-        let plan = plan(self.plans, content.row)?;
+        let plan = self.rows.plan(content.row)?;
         Some((content, plan))
     }
 }

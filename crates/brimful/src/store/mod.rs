@@ -10,8 +10,10 @@
 //! ([`full`]). The runs of logs are another thing that can run out; [`sweep`] finds those of idle
 //! keys.
 //!
-//! Locks are taken in this order: sets by index, then the overflow state, then the arena.
+//! Locks are taken in this order: sets by index, then the overflow state, then the rows that came
+//! with calls, then the arena.
 
+mod attempt;
 mod full;
 mod room;
 mod sets;
@@ -23,11 +25,12 @@ use core::str::FromStr;
 use crate::algorithm::arena::Arena;
 use crate::decision::Decision;
 use crate::error::Error;
+use crate::rows::{Held, Rows, Wanted};
 use crate::stats::StoreCounters;
-use crate::step::{Plan, Step};
+use crate::step::Step;
 use crate::sync::{self, Mutex, MutexGuard};
 use crate::time::Nanos;
-use full::Effort;
+use attempt::{Attempt, Effort};
 use sets::{Set, Sets, Slot};
 use sweep::Hand;
 
@@ -87,7 +90,7 @@ pub(crate) struct Shape {
     /// Limits of the widest policy.
     pub(crate) width: usize,
     /// Policies; each has an overflow state of its own under [`Overflow::Share`].
-    pub(crate) rows: usize,
+    pub(crate) policies: usize,
     /// Runs for all sliding logs together.
     pub(crate) log_entries: u32,
     pub(crate) overflow: Overflow,
@@ -123,7 +126,9 @@ pub(crate) struct Request<'a, N> {
     pub(crate) peek: bool,
     /// Reads the time; called with the key's set locked.
     pub(crate) now: N,
-    pub(crate) plans: &'a [Plan],
+    pub(crate) rows: &'a Rows,
+    /// What the key is to be resolved to.
+    pub(crate) wanted: Wanted,
 }
 
 /// The states of all keys.
@@ -165,7 +170,7 @@ impl Store {
         let width = shape.width.max(1);
         let (count, slots_per_set) = shape.sets();
         let shared = match shape.overflow {
-            Overflow::Share => Some(Sets::new(shape.rows.max(1), 1, width)?),
+            Overflow::Share => Some(Sets::new(shape.policies.max(1), 1, width)?),
             Overflow::Evict | Overflow::Refuse => None,
         };
         let arena = Arena::new(shape.log_entries).ok_or_else(|| {
@@ -190,8 +195,8 @@ impl Store {
         count.saturating_mul(slots_per_set)
     }
 
-    /// Decides for a key that has a slot; `None` when it has none, or when its log needs memory
-    /// that has to be found first.
+    /// Decides for a key that has a slot; `None` when it has none, when it was resolved to something
+    /// else than the call wants, or when its log needs memory that has to be found first.
     pub(crate) fn known<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> Option<Decision> {
         let (first, second) = self.candidates(request.fingerprint);
         let (mut set, slot) = match self.find_in(first, request) {
@@ -200,7 +205,11 @@ impl Store {
             None => return None,
         };
         let mut home = set.read(slot)?;
-        let plan = plan(request.plans, home.row)?;
+        let rows = request.rows.hold();
+        if !rows.serves(home.row, request.wanted) {
+            return None;
+        }
+        let plan = rows.plan(home.row)?;
         let now = (request.now)();
         let mut runs = self.runs();
         let arena = runs.get();
@@ -211,30 +220,35 @@ impl Store {
         if !request.peek {
             plan.apply(&mut home.state, &step, arena);
             set.write(slot, &home);
-            drop((runs, set));
+            drop((runs, rows, set));
             self.tidy(&step, request);
         }
         Some(step.decision)
     }
 
-    /// Decides for a key whose policy is that of `row`, giving it a slot when it is charged.
+    /// Decides for a key whose policy is that of `row`, giving it a slot when it is charged. What a
+    /// key owes under another row goes along. `None` when the row came with a call, and its place
+    /// was given to another since.
     pub(crate) fn newcomer<N: Fn() -> Nanos>(
         &self,
         row: u32,
         request: &Request<'_, N>,
-    ) -> Decision {
+    ) -> Option<Decision> {
         let mut hand = Hand::new(self, request.peek);
         let mut effort = Effort { force_slot: self.in_flood(request), force_runs: false };
         // What was found can be taken by other threads before it is used, so it is looked for
         // again; a few rounds are enough, and bounded.
         for _ in 0..room::ROUNDS {
             match self.attempt(row, request, effort) {
-                Attempt::Decided(decision) => return decision,
-                Attempt::Charged { step, is_new } => return self.charged(&step, is_new, request),
+                Attempt::Outdated => return None,
+                Attempt::Decided(decision) => return Some(decision),
+                Attempt::Written { step, is_new } => {
+                    return Some(self.written(&step, is_new, request));
+                }
                 Attempt::NoSlot(_) if effort.force_slot => return self.share(row, request),
                 Attempt::NoSlot(decision) if request.peek => {
                     if self.has_room(request) {
-                        return decision;
+                        return Some(decision);
                     }
                     effort.force_slot = true;
                 }
@@ -243,8 +257,9 @@ impl Store {
             }
         }
         match self.attempt(row, request, Effort { force_slot: true, force_runs: true }) {
-            Attempt::Decided(decision) => decision,
-            Attempt::Charged { step, is_new } => self.charged(&step, is_new, request),
+            Attempt::Outdated => None,
+            Attempt::Decided(decision) => Some(decision),
+            Attempt::Written { step, is_new } => Some(self.written(&step, is_new, request)),
             Attempt::NoSlot(_) | Attempt::NoRuns => self.share(row, request),
         }
     }
@@ -254,7 +269,8 @@ impl Store {
         let mut pair = self.lock_pair(request.fingerprint);
         let Some((set, slot)) = pair.find(request.fingerprint) else { return 0 };
         let Some(mut home) = set.read(slot) else { return 0 };
-        let Some(plan) = plan(request.plans, home.row) else { return 0 };
+        let rows = request.rows.hold();
+        let Some(plan) = rows.plan(home.row) else { return 0 };
         let now = (request.now)();
         let given = plan.refund(&mut home.state, tokens, now, self.runs().get());
         set.write(slot, &home);
@@ -263,10 +279,10 @@ impl Store {
     }
 
     /// Forgets a key; false when it had no slot.
-    pub(crate) fn reset(&self, fingerprint: u64, plans: &[Plan]) -> bool {
+    pub(crate) fn reset(&self, fingerprint: u64, rows: &Rows) -> bool {
         let mut pair = self.lock_pair(fingerprint);
         let Some((set, slot)) = pair.find(fingerprint) else { return false };
-        self.empty(set, slot, plans, self.runs().get());
+        self.empty(set, slot, &rows.hold(), self.runs().get());
         self.end_flood();
         true
     }
@@ -287,8 +303,8 @@ impl Store {
         &self.counters
     }
 
-    /// After a charge, with all locks released.
-    fn charged<N: Fn() -> Nanos>(
+    /// After a key's state was written, with all locks released.
+    fn written<N: Fn() -> Nanos>(
         &self,
         step: &Step,
         is_new: bool,
@@ -326,27 +342,11 @@ impl Store {
     }
 
     /// Empties an occupied slot.
-    fn empty(&self, set: &mut Set<'_>, slot: usize, plans: &[Plan], arena: &mut Arena) {
-        if let Some(content) = set.read(slot) {
-            if let Some(plan) = plan(plans, content.row) {
-                plan.release(&content.state, arena);
-            }
-            set.clear(slot);
+    fn empty(&self, set: &mut Set<'_>, slot: usize, rows: &Held<'_>, arena: &mut Arena) {
+        if forget(set, slot, rows, arena) {
             self.counters.occupied.sub(1);
         }
     }
-}
-
-/// What a newcomer met.
-enum Attempt {
-    /// Decided, and nothing was charged.
-    Decided(Decision),
-    /// Charged, in a slot that it had or that is new.
-    Charged { step: Step, is_new: bool },
-    /// It would be admitted so, but both sets are full.
-    NoSlot(Decision),
-    /// It would be admitted, but the arena is full.
-    NoRuns,
 }
 
 /// The size of the store.
@@ -380,7 +380,12 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// The plan of a row. Slots hold rows of the rules that are passed in, so it is always there.
-fn plan(plans: &[Plan], row: u32) -> Option<&Plan> {
-    plans.get(usize::try_from(row).ok()?)
+/// Clears a slot and gives back the runs that it held; false when it was empty.
+fn forget(set: &mut Set<'_>, slot: usize, rows: &Held<'_>, arena: &mut Arena) -> bool {
+    let Some(content) = set.read(slot) else { return false };
+    if let Some(plan) = rows.releasing(content.row) {
+        plan.release(&content.state, arena);
+    }
+    set.clear(slot);
+    true
 }

@@ -14,9 +14,9 @@
 //! and newcomers go without.
 
 use super::sets::Set;
-use super::{Request, Store, plan};
+use super::{Request, Store};
 use crate::algorithm::arena::Arena;
-use crate::step::Plan;
+use crate::rows::Held;
 use crate::sync::Ordering;
 use crate::time::Nanos;
 
@@ -114,11 +114,12 @@ impl Store {
         let mut until = Nanos::MAX;
         for Reached { set, .. } in path.reached.iter().take(path.known) {
             let set = self.sets.lock(*set);
+            let rows = request.rows.hold();
             let now = (request.now)();
             let mut runs = self.runs();
             let arena = runs.get();
             for content in set.slots().filter_map(|slot| set.read(slot)) {
-                let Some(plan) = plan(request.plans, content.row) else { continue };
+                let Some(plan) = rows.plan(content.row) else { continue };
                 let wait = plan.full_after(&content.state, now, arena);
                 until = until.min(now.plus_nanos(u64::try_from(wait).unwrap_or(u64::MAX)));
             }
@@ -140,8 +141,9 @@ impl Store {
             && step < known
         {
             let set = self.sets.lock(at);
+            let rows = request.rows.hold();
             let now = (request.now)();
-            if free_slot(&set, request.plans, now, self.runs().get()).is_some() {
+            if free_slot(&set, &rows, now, self.runs().get()).is_some() {
                 return Path { reached, known, end: Some(step) };
             }
             for slot in set.slots() {
@@ -171,6 +173,7 @@ impl Store {
         request: &Request<'_, N>,
     ) -> bool {
         let mut pair = self.lock_two(from, to);
+        let rows = request.rows.hold();
         let now = (request.now)();
         let mut runs = self.runs();
         let arena = runs.get();
@@ -182,9 +185,9 @@ impl Store {
             return false;
         };
         let Some(target) = pair.sets().find(|set| set.index() == to) else { return false };
-        let Some(slot) = free_slot(target, request.plans, now, arena) else { return false };
+        let Some(slot) = free_slot(target, &rows, now, arena) else { return false };
         if target.row(slot).is_some() {
-            self.empty(target, slot, request.plans, arena);
+            self.empty(target, slot, &rows, arena);
             self.counters.evicted_lossless.add(1);
         }
         target.write(slot, &content);
@@ -196,27 +199,32 @@ impl Store {
 }
 
 /// An empty slot, or else one that is as good as new.
-pub(super) fn free_slot(set: &Set<'_>, plans: &[Plan], now: Nanos, arena: &Arena) -> Option<usize> {
+pub(super) fn free_slot(
+    set: &Set<'_>,
+    rows: &Held<'_>,
+    now: Nanos,
+    arena: &Arena,
+) -> Option<usize> {
     let empty = set.slots().find(|slot| set.row(*slot).is_none());
-    empty.or_else(|| set.slots().find(|slot| is_free(set, *slot, plans, now, arena)))
+    empty.or_else(|| set.slots().find(|slot| is_free(set, *slot, rows, now, arena)))
 }
 
 /// How many slots of the set a newcomer could take.
-pub(super) fn free_slots(set: &Set<'_>, plans: &[Plan], now: Nanos, arena: &Arena) -> usize {
-    set.slots().filter(|slot| is_free(set, *slot, plans, now, arena)).count()
+pub(super) fn free_slots(set: &Set<'_>, rows: &Held<'_>, now: Nanos, arena: &Arena) -> usize {
+    set.slots().filter(|slot| is_free(set, *slot, rows, now, arena)).count()
 }
 
 /// A slot is free exactly when its state is as good as new.
 pub(super) fn is_free(
     set: &Set<'_>,
     slot: usize,
-    plans: &[Plan],
+    rows: &Held<'_>,
     now: Nanos,
     arena: &Arena,
 ) -> bool {
     let Some(row) = set.row(slot) else { return true };
     let level = |limit| set.level(slot, limit);
-    plan(plans, row).is_none_or(|plan| plan.is_full(set.last(slot), level, now, arena))
+    rows.plan(row).is_none_or(|plan| plan.is_full(set.last(slot), level, now, arena))
 }
 
 /// The top bits of `hash` as a number below `count`, without rounding `count` to a power of two.

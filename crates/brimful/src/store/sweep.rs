@@ -1,4 +1,5 @@
-//! Finding the expired runs of idle keys, without a thread or a pause.
+//! Finding the expired runs of idle keys, and slots that stand for nothing any more, without a thread
+//! or a pause.
 //!
 //! A log gives its expired runs back when it is next charged; the log of a key that is never seen
 //! again does not. So, once half of the arena is used, each run taken pays for a look at one set.
@@ -9,7 +10,8 @@
 //! that are unexpired at any one time, and at most L more are unexpired now. So the arena is never
 //! full while 2 L + Z < S.
 
-use super::{Request, Store, plan};
+use super::{Request, Store, forget};
+use crate::rows::GENERATIONS;
 use crate::step::Step;
 use crate::sync::{self, Ordering};
 use crate::time::Nanos;
@@ -63,6 +65,15 @@ impl Store {
         }
     }
 
+    /// Pays for the change of a row that came with a call: empties slots with outdated numbers in so
+    /// many sets that all are seen before a number comes again.
+    pub(crate) fn tidy_rows<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) {
+        let sets = u64::try_from(self.swept_sets()).unwrap_or(u64::MAX);
+        for _ in 0..=sets / u64::from(GENERATIONS) {
+            self.sweep(self.hand.fetch_add(1, Ordering::Relaxed), request);
+        }
+    }
+
     fn swept_sets(&self) -> usize {
         self.sets.count() + self.shared.as_ref().map_or(0, |shared| shared.count())
     }
@@ -75,15 +86,24 @@ impl Store {
             (Some(shared), Some(row)) => shared.lock(row),
             _ => self.sets.lock(index),
         };
+        let rows = request.rows.hold();
         let now = (request.now)();
         let mut runs = self.runs();
         let arena = runs.get();
         let before = arena.used();
         for slot in set.slots() {
             let Some(mut content) = set.read(slot) else { continue };
-            let Some(plan) = plan(request.plans, content.row).filter(|plan| plan.has_log()) else {
+            let Some(plan) = rows.plan(content.row) else {
+                if index < self.sets.count() {
+                    self.empty(&mut set, slot, &rows, arena);
+                } else {
+                    forget(&mut set, slot, &rows, arena);
+                }
                 continue;
             };
+            if !plan.has_log() {
+                continue;
+            }
             if !request.peek && arena.room() == 0 {
                 plan.anchor(&mut content.state, now, arena);
             }

@@ -1,0 +1,107 @@
+//! Limits that come with the call.
+
+use super::Limiter;
+use crate::decision::Decision;
+use crate::error::Error;
+use crate::key::AsKey;
+use crate::policy::{Kind, Policy};
+use crate::rows::Wanted;
+use crate::store::Request;
+use crate::time::Nanos;
+
+impl Limiter {
+    /// How often a policy is interned again whose place was taken before its call came to use it.
+    /// That happens only to calls whose time lies so far behind that of others that nothing which
+    /// they charge would still be owed there.
+    const ROUNDS: usize = 16;
+
+    /// As [`try_acquire_at`](Self::try_acquire_at), by a policy that comes with the call instead of
+    /// the rules: for protocols whose clients bring their own limits.
+    ///
+    /// Policies are interned by content in a table of bounded size
+    /// ([`LimiterBuilder::max_given`](crate::LimiterBuilder::max_given)). A place is used again when
+    /// so much time has passed since its last use that nothing can be owed to it. When a key comes
+    /// with another policy than before, or without one, what it has spent goes along, as for
+    /// [`TierLimiter`](crate::TierLimiter).
+    ///
+    /// # Errors
+    /// The table is full, the policy has more limits than the widest that the limiter was built for
+    /// ([`LimiterBuilder::max_limits`](crate::LimiterBuilder::max_limits)), or a sliding log and the
+    /// limiter has no entries for one
+    /// ([`LimiterBuilder::max_log_entries`](crate::LimiterBuilder::max_log_entries)). Nothing was
+    /// charged then.
+    ///
+    /// ```
+    /// use brimful::{Limit, Limiter, Nanos, Policy};
+    ///
+    /// let limiter = Limiter::per_second(10)?;
+    /// let theirs = Policy::from(Limit::per_minute(2)?);
+    /// let now = Nanos::from_secs(1);
+    /// assert_eq!(limiter.try_acquire_with("k", &theirs, 1, now)?.remaining(), 1);
+    /// assert!(limiter.try_acquire_with("k", &theirs, 3, now)?.is_never());
+    /// # Ok::<(), brimful::Error>(())
+    /// ```
+    pub fn try_acquire_with(
+        &self,
+        key: impl AsKey,
+        policy: &Policy,
+        cost: u64,
+        now: Nanos,
+    ) -> Result<Decision, Error> {
+        let fingerprint = key.with_key(|key| self.secret.hash(key)).fingerprint();
+        let decision = self.decide_with(fingerprint, policy, cost, now)?;
+        if cost > 0 {
+            self.counters.count(decision.is_allowed(), decision.row, fingerprint);
+        }
+        Ok(decision)
+    }
+
+    fn decide_with(
+        &self,
+        fingerprint: u64,
+        policy: &Policy,
+        cost: u64,
+        now: Nanos,
+    ) -> Result<Decision, Error> {
+        match policy.kind() {
+            Kind::Unlimited => return Ok(Decision { row: u32::MAX, ..Decision::UNLIMITED }),
+            Kind::Blocked => return Ok(Decision { row: u32::MAX, ..Decision::BLOCKED }),
+            Kind::Limits(_) => self.has_room_for(policy)?,
+        }
+        for _ in 0..Self::ROUNDS {
+            let (row, is_changed) = self.rows.give(policy, now)?;
+            let wanted = Wanted::Given(row);
+            let rows = &self.rows;
+            let request = Request { fingerprint, cost, peek: false, now: || now, rows, wanted };
+            if is_changed {
+                self.store.tidy_rows(&request);
+            }
+            let decision =
+                self.store.known(&request).or_else(|| self.store.newcomer(row, &request));
+            if let Some(decision) = decision {
+                return Ok(decision);
+            }
+        }
+        let expected = "a time that is not so far behind that of other calls";
+        Err(Error::range("now", format!("{} ns", now.as_nanos()), expected))
+    }
+
+    /// Whether the slots and the arena were built for such a policy.
+    fn has_room_for(&self, policy: &Policy) -> Result<(), Error> {
+        let limits = policy.limits().len();
+        if limits > self.max_limits {
+            let expected = format!(
+                "at most {}, the widest that the limiter was built for (`max_limits`)",
+                self.max_limits
+            );
+            return Err(Error::range("the number of limits", limits, expected));
+        }
+        let logs = policy.logs();
+        let entries = self.store.figures().max_log_entries;
+        if logs > entries {
+            let expected = format!("at least {logs}, one for each sliding log of the policy");
+            return Err(Error::range("max_log_entries", entries, expected));
+        }
+        Ok(())
+    }
+}

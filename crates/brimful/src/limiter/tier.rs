@@ -1,0 +1,97 @@
+//! A limiter as the callers of one tier see it.
+
+use super::Limiter;
+use crate::decision::Decision;
+use crate::key::AsKey;
+use crate::rows::Tier;
+use crate::time::Nanos;
+
+/// A limiter as the callers of one tier see it: the verbs of [`Limiter`] by the tier's policy.
+///
+/// The key is the same with and without a tier, and so is what it has spent. When a key is seen
+/// under another tier than before, it is resolved again, and what it owes goes along:
+///
+/// * each limit of the new policy goes on from one of the old: of the same name, else of the same
+///   period, else the next that is left;
+/// * of a limit with the same name or period a token bucket keeps the fraction that it owes,
+///   windows of one width keep their counts, a log its entries; otherwise the tokens spent count
+///   on, at most the whole capacity;
+/// * only a limit for which there is none left starts full.
+///
+/// So a raised limit locks nobody out, a lowered one hands nothing out, and nobody gains by changing
+/// tiers to and fro.
+///
+/// ```
+/// use brimful::{Limit, Limiter, Nanos, Rules};
+///
+/// let rules = Rules::builder()
+///     .default(Limit::per_minute(10)?)
+///     .tier("gold", Limit::per_minute(100)?)
+///     .build()?;
+/// let limiter = Limiter::new(rules)?;
+/// let gold = limiter.tier("gold");
+///
+/// let now = Nanos::from_secs(1);
+/// assert_eq!(limiter.try_acquire_at("k", 5, now).remaining(), 5); // half of 10
+/// assert_eq!(gold.try_acquire_at("k", 20, now).remaining(), 30); // half of 100, and 20 less
+/// assert_eq!(limiter.peek_at("k", 0, now).remaining(), 3);
+/// # Ok::<(), brimful::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct TierLimiter<'a> {
+    limiter: &'a Limiter,
+    /// `None`: the rules do not know it.
+    tier: Option<Tier>,
+}
+
+impl<'a> TierLimiter<'a> {
+    pub(super) fn new(limiter: &'a Limiter, tier: Option<Tier>) -> Self {
+        Self { limiter, tier }
+    }
+
+    /// Whether the rules have this tier.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.tier.is_some()
+    }
+
+    /// As [`Limiter::allow`].
+    #[must_use]
+    pub fn allow(&self, key: impl AsKey) -> bool {
+        self.try_acquire(key).is_allowed()
+    }
+
+    /// As [`Limiter::try_acquire`].
+    pub fn try_acquire(&self, key: impl AsKey) -> Decision {
+        self.try_acquire_n(key, 1)
+    }
+
+    /// As [`Limiter::try_acquire_n`].
+    pub fn try_acquire_n(&self, key: impl AsKey, cost: u64) -> Decision {
+        self.decide(key, cost, false, || self.limiter.clock.now())
+    }
+
+    /// As [`Limiter::try_acquire_at`].
+    pub fn try_acquire_at(&self, key: impl AsKey, cost: u64, now: Nanos) -> Decision {
+        self.decide(key, cost, false, || now)
+    }
+
+    /// As [`Limiter::peek`].
+    #[must_use]
+    pub fn peek(&self, key: impl AsKey, cost: u64) -> Decision {
+        self.decide(key, cost, true, || self.limiter.clock.now())
+    }
+
+    /// As [`Limiter::peek_at`].
+    #[must_use]
+    pub fn peek_at(&self, key: impl AsKey, cost: u64, now: Nanos) -> Decision {
+        self.decide(key, cost, true, || now)
+    }
+
+    fn decide(&self, key: impl AsKey, cost: u64, peek: bool, now: impl Fn() -> Nanos) -> Decision {
+        if self.tier.is_none() && !peek && cost > 0 {
+            self.limiter.counters.count_unknown_tier();
+        }
+        self.limiter.decide(key, cost, peek, self.tier.unwrap_or(Tier::NONE), now)
+    }
+}

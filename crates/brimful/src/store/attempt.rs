@@ -1,0 +1,253 @@
+//! One try to decide for a key with both of its sets locked.
+
+use super::full::Full;
+use super::room::is_free;
+use super::{Pair, Request, Sets, Slot, Store};
+use crate::algorithm::arena::Arena;
+use crate::decision::Decision;
+use crate::step::{Plan, State, Step};
+use crate::time::{Nanos, span};
+
+/// How far to go for a place: without force, only what is empty or as good as new is taken; with
+/// force, [`Overflow`](super::Overflow) has its say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Effort {
+    pub(super) force_slot: bool,
+    pub(super) force_runs: bool,
+}
+
+/// What came of it.
+pub(super) enum Attempt {
+    /// The row that the key is to have stands for nothing any more.
+    Outdated,
+    /// Decided, and nothing was written.
+    Decided(Decision),
+    /// Decided and written, in a slot that the key had or that is new.
+    Written { step: Step, is_new: bool },
+    /// It would be admitted so, but both sets are full.
+    NoSlot(Decision),
+    /// It would be admitted, but the arena is full.
+    NoRuns,
+}
+
+impl Attempt {
+    fn without_runs(refused: Option<Decision>) -> Self {
+        refused.map_or(Self::NoRuns, Self::Decided)
+    }
+}
+
+/// What the key has, and what it is to have.
+struct Home<'a> {
+    slot: Slot,
+    plan: &'a Plan,
+    /// Whether the key was in a slot already.
+    is_known: bool,
+}
+
+impl Store {
+    /// Finds the key after all, or a place for it, and decides.
+    pub(super) fn attempt<N: Fn() -> Nanos>(
+        &self,
+        row: u32,
+        request: &Request<'_, N>,
+        effort: Effort,
+    ) -> Attempt {
+        let Request { fingerprint, cost, wanted, .. } = *request;
+        let look = request.peek || cost == 0;
+        let mut pair = self.lock_pair(fingerprint);
+        let rows = request.rows.hold();
+        let now = (request.now)();
+        let mut runs = self.runs();
+        let arena = runs.get();
+        let full = Full { store: self, fingerprint, rows: &rows, now };
+
+        let mut found = pair.find(fingerprint).and_then(|(set, slot)| set.read(slot));
+        if found.is_some_and(|slot| rows.get(slot.row).is_none()) {
+            // As good as new. A look leaves it where it is.
+            found = None;
+            if let Some((set, slot)) = pair.find(fingerprint).filter(|_| !look) {
+                self.empty(set, slot, &rows, arena);
+            }
+        }
+        let old = found.filter(|slot| !rows.serves(slot.row, wanted));
+        let row = if old.is_none() { found.map_or(row, |slot| slot.row) } else { row };
+        let Some(plan) = rows.plan(row) else { return Attempt::Outdated };
+        let slot = match old {
+            None => found.unwrap_or(Slot { fingerprint, row, state: State::new(now) }),
+            Some(old) if look => return full.look_with(&mut pair, &old, (row, plan), cost, arena),
+            Some(_) => match full.carry(&mut pair, (row, plan), effort, arena) {
+                Ok(slot) => slot,
+                Err(refused) => return Attempt::without_runs(refused),
+            },
+        };
+        let home = Home { slot, plan, is_known: found.is_some() };
+        full.settle_in(&mut pair, home, (cost, look), effort, arena)
+    }
+
+    /// Decides against the state that all keys of the policy without a slot share.
+    pub(super) fn share<N: Fn() -> Nanos>(
+        &self,
+        row: u32,
+        request: &Request<'_, N>,
+    ) -> Option<Decision> {
+        let rows = request.rows.hold();
+        let shared = rows.get(row)?.shared;
+        drop(rows);
+        let Some(mut set) = self.lock_shared(shared) else {
+            return Some(self.refuse(0, row, request.peek));
+        };
+        let rows = request.rows.hold();
+        let plan = rows.plan(row)?;
+        let now = (request.now)();
+        let mut runs = self.runs();
+        let arena = runs.get();
+        let content = set.read(0);
+        let outdated = content.filter(|content| rows.get(content.row).is_none());
+        if let Some(outdated) = outdated.filter(|_| !request.peek)
+            && let Some(plan) = rows.releasing(outdated.row)
+        {
+            plan.release(&outdated.state, arena);
+            set.clear(0);
+        }
+        let content = content.filter(|_| outdated.is_none());
+        let mut content = content.unwrap_or(Slot { fingerprint: 0, row, state: State::new(now) });
+        let step = plan.decide(&content.state, request.cost, now, arena);
+        if step.runs > arena.room() {
+            let wait = plan.full_after(&content.state, now, arena);
+            return Some(self.refuse(wait.max(plan.longest_period().into()), row, request.peek));
+        }
+        if !request.peek {
+            plan.apply(&mut content.state, &step, arena);
+            set.write(0, &content);
+            self.counters.shared.add(1);
+        }
+        Some(step.decision)
+    }
+
+    /// Whether the shared state of the row owes anything.
+    pub(super) fn shared_owes<N: Fn() -> Nanos>(&self, row: u32, request: &Request<'_, N>) -> bool {
+        let shared = request.rows.hold().get(row).map(|row| row.shared);
+        let Some(set) = shared.and_then(|shared| self.lock_shared(shared)) else { return false };
+        let rows = request.rows.hold();
+        let now = (request.now)();
+        !is_free(&set, 0, &rows, now, self.runs().get())
+    }
+
+    fn lock_shared(&self, index: usize) -> Option<super::Set<'_>> {
+        let shared = self.shared.as_ref();
+        shared.filter(|sets: &&Sets| index < sets.count()).map(|sets| sets.lock(index))
+    }
+
+    pub(super) fn refuse(&self, wait: u128, row: u32, look: bool) -> Decision {
+        if !look {
+            self.counters.refused.add(1);
+        }
+        // A denial's hint is at least 1 ns.
+        Decision::store_full(span(wait.max(1)), row)
+    }
+}
+
+impl Full<'_> {
+    /// Gives the key the limits of another row, and writes what it owes there to its slot.
+    fn carry(
+        &self,
+        pair: &mut Pair<'_>,
+        (row, plan): (u32, &Plan),
+        effort: Effort,
+        arena: &mut Arena,
+    ) -> Result<Slot, Option<Decision>> {
+        let own = |pair: &mut Pair<'_>| {
+            let (set, slot) = pair.find(self.fingerprint)?;
+            let content = set.read(slot)?;
+            Some((content, self.rows.plan(content.row)?))
+        };
+        let fresh = Slot { fingerprint: self.fingerprint, row, state: State::new(self.now) };
+        let Some((_, old)) = own(pair) else { return Ok(fresh) };
+        let wanted = plan.runs_to_carry(old);
+        if wanted > arena.room() {
+            self.trim(pair, arena);
+        }
+        self.find_runs(pair, wanted, (row, plan), effort, false, arena)?;
+        let Some((content, old)) = own(pair) else { return Ok(fresh) };
+        let carried = plan.carry(old, &content.state, self.now, false, arena);
+        let slot = Slot { state: carried.state, ..fresh };
+        if let Some((set, place)) = pair.find(self.fingerprint) {
+            set.write(place, &slot);
+        }
+        Ok(slot)
+    }
+
+    /// What the key would be told under the limits of another row.
+    fn look_with(
+        &self,
+        pair: &mut Pair<'_>,
+        old: &Slot,
+        (row, plan): (u32, &Plan),
+        cost: u64,
+        arena: &mut Arena,
+    ) -> Attempt {
+        let Some(limits) = self.rows.plan(old.row) else { return Attempt::Outdated };
+        let wanted = plan.runs_to_carry(limits);
+        let mut old = *old;
+        if wanted > arena.room() {
+            self.trim(pair, arena);
+            old = pair.find(self.fingerprint).and_then(|(set, slot)| set.read(slot)).unwrap_or(old);
+        }
+        if wanted > arena.room() {
+            // Others may have to be forgotten first, which a look must not do.
+            let wait = plan.longest_period().into();
+            return Attempt::Decided(self.store.refuse(wait, row, true));
+        }
+        let carried = plan.carry(limits, &old.state, self.now, true, arena);
+        let step = plan.decide(&carried.state, cost, self.now, arena);
+        plan.forget_look(&carried, arena);
+        Attempt::Decided(step.decision)
+    }
+
+    /// Decides for a key by the limits that it has now, and finds what it takes to remember that.
+    fn settle_in(
+        &self,
+        pair: &mut Pair<'_>,
+        home: Home<'_>,
+        (cost, look): (u64, bool),
+        effort: Effort,
+        arena: &mut Arena,
+    ) -> Attempt {
+        let Home { slot: mut home, plan, is_known } = home;
+        let mut step = plan.decide(&home.state, cost, self.now, arena);
+        if !is_known && (cost == 0 || step.decision.is_denied()) {
+            // Looks and denials never take a slot.
+            return Attempt::Decided(step.decision);
+        }
+        if step.runs > arena.room() {
+            self.trim(pair, arena);
+            let trimmed = pair.find(self.fingerprint).and_then(|(set, slot)| set.read(slot));
+            home = trimmed.filter(|trimmed| trimmed.row == home.row).unwrap_or(home);
+            step = plan.decide(&home.state, cost, self.now, arena);
+        }
+        let target = (home.row, plan);
+        if let Err(refused) = self.find_runs(pair, step.runs, target, effort, look, arena) {
+            return Attempt::without_runs(refused);
+        }
+        let mut place = pair.find(self.fingerprint).map(|(set, slot)| (set.index(), slot));
+        if place.is_none() {
+            place = self.place(pair, arena);
+        }
+        if place.is_none() {
+            if !effort.force_slot {
+                return Attempt::NoSlot(step.decision);
+            }
+            match self.overflow(pair, &step, look, arena) {
+                Ok(freed) => place = freed,
+                Err(Some(refused)) => return Attempt::Decided(refused),
+                Err(None) => return Attempt::NoSlot(step.decision),
+            }
+        }
+        if look {
+            return Attempt::Decided(step.decision);
+        }
+        plan.apply(&mut home.state, &step, arena);
+        self.put(pair, place, &home, arena);
+        Attempt::Written { step, is_new: !is_known }
+    }
+}
