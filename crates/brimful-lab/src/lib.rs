@@ -32,6 +32,7 @@
 mod busiest;
 mod civil;
 pub mod combined;
+mod compare;
 mod decided;
 mod error;
 mod event;
@@ -44,6 +45,7 @@ mod replay;
 mod summary;
 
 pub use busiest::Second;
+pub use compare::{Admitted, Burst, Comparison, Figures, Part, Row, State};
 pub use decided::Decided;
 pub use error::Error;
 pub use event::{Event, Op, Reason};
