@@ -9,6 +9,8 @@ use brimful_lab::Format;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 
+use crate::compare::CompareArgs;
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done; also when nobody reads the output any more (`| head`)
@@ -69,6 +71,12 @@ pub(crate) enum Command {
     /// done: how many requests of which keys it would have denied, and what that takes to remember.
     #[command(after_help = EXIT_CODES, after_long_help = format!("{REPLAY_NOTES}\n{EXIT_CODES}"))]
     Replay(ReplayArgs),
+
+    /// Say what a limit admits at worst under each algorithm
+    ///
+    /// Puts the four algorithms side by side for a limit: the memory that a key takes, and the worst
+    /// burst, by formula and as measured with requests that try to get the most out of it.
+    Compare(CompareArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -160,7 +168,7 @@ mod tests {
         fn arguments_never_panic(limit in ".*", reorder in ".*", keys in ".*") {
             let args = ["brimful", "replay", "-", "--limit", &limit, "--reorder", &reorder, "--max-keys", &keys];
             if let Ok(args) = Args::try_parse_from(args) {
-                let Command::Replay(args) = args.command;
+                let Command::Replay(args) = args.command else { unreachable!() };
                 for algorithm in [None, Some(Algorithm::SlidingLog)] {
                     let _ = brimful_lab::policy(&args.limits, algorithm);
                 }

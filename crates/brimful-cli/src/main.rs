@@ -6,6 +6,7 @@
 )]
 
 mod args;
+mod compare;
 mod failure;
 mod progress;
 mod replay;
@@ -19,6 +20,7 @@ use args::{Args, Command};
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Replay(args) => replay::run(&args),
+        Command::Compare(args) => compare::run(&args),
     };
     outcome.unwrap_or_else(|failure| failure.report())
 }

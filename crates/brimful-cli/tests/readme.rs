@@ -10,3 +10,10 @@ fn the_readme_shows_the_summary_of_the_example() {
     let command = "cargo run --release -- replay examples/access.log --limit '10/min burst 20'";
     assert!(README.contains(command));
 }
+
+#[test]
+fn the_readme_shows_the_four_algorithms_side_by_side() {
+    let table = include_str!("compare-100-per-min.txt");
+    assert!(README.contains(table), "README.md and compare-100-per-min.txt differ");
+    assert!(README.contains("cargo run --release -- compare --limit '100/min'"));
+}
