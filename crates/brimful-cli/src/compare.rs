@@ -15,7 +15,8 @@ Exit codes:
 const NOTES: &str = "\
 The table:
   bytes per key  what a key takes in memory: its slot, and for a log as many entries as one key can
-                 hold; measured by what a further slot and entry add to a store
+                 hold; measured by what a further slot and entry add to a store. A store has five
+                 slots for four of the keys that it is built for.
   at once        requests at one time, or at two that are 1ns apart
   in any W       requests that are less than one period apart, wherever that begins
   bound          the most there can be, by formula

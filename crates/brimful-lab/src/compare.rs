@@ -82,7 +82,7 @@ impl Comparison {
     /// Measures `limit` under each algorithm. The burst of `limit` counts for the token bucket
     /// alone; the others admit its tokens per period. The algorithm that it names is left out.
     ///
-    /// It takes at most about 5 million decisions, and for most limits 200,000.
+    /// It takes at most about 1.5 million decisions.
     ///
     /// # Errors
     /// There is not enough memory.
@@ -155,7 +155,7 @@ const fn advice(algorithm: Algorithm) -> &'static str {
             "the default: a burst that you set, then a steady rate, for few bytes"
         }
         Algorithm::FixedWindow => {
-            "for quotas of the calendar (so many a day), where 2N across midnight does no harm"
+            "for quotas of the calendar (so many a day), where 2N across a boundary do no harm"
         }
         Algorithm::SlidingLog => {
             "where no period may ever see more than N, for memory that grows with traffic"
