@@ -48,6 +48,14 @@ impl Secret {
         hasher.write(buffer.get(..filled).unwrap_or(&[]));
         KeyHash(hasher.finish128().as_u128())
     }
+
+    /// The same over some bytes and what they are said of.
+    pub(crate) fn hash_about(&self, about: u64, bytes: &[u8]) -> KeyHash {
+        let mut hasher = SipHasher13::new_with_keys(self.0[0], self.0[1]);
+        hasher.write(&about.to_le_bytes());
+        hasher.write(bytes);
+        KeyHash(hasher.finish128().as_u128())
+    }
 }
 
 impl KeyHash {

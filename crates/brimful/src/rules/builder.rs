@@ -126,7 +126,7 @@ impl RulesBuilder {
             exact: self.exact,
             tiers: HashMap::with_capacity(self.tiers.len()),
             tier_rows: [].into(),
-            patterns: Patterns::default(),
+            patterns: Patterns::new(self.secret),
             secret: self.secret,
         };
         // Rows are numbered in an order that the maps' own does not change.
@@ -183,6 +183,7 @@ impl RulesBuilder {
 pub(super) fn with_default(policy: Policy) -> Rules {
     let plan = Plan::new(&policy, Rules::DEFAULT);
     let row = Row { plan, scope: Scope::Tier(Tier::NONE), shared: 0 };
+    let secret = Secret::random();
     Rules {
         default: policy,
         rows: [row].into(),
@@ -190,8 +191,8 @@ pub(super) fn with_default(policy: Policy) -> Rules {
         exact: HashMap::new(),
         tiers: HashMap::new(),
         tier_rows: [].into(),
-        patterns: Patterns::default(),
-        secret: Secret::random(),
+        patterns: Patterns::new(secret),
+        secret,
     }
 }
 

@@ -1,29 +1,36 @@
-//! The patterns of some rules in a tree, so that finding the most specific one does not take longer
+//! The patterns of some rules in a tree, so that finding the most specific one hardly takes longer
 //! for more of them.
 //!
 //! The tree is walked segment by segment, the more specific ways first, so the first pattern that
-//! is found is the most specific one. A walk goes back when a way leads nowhere; it never comes to a
-//! node twice, and only to those whose patterns match the key as far as they have been read.
+//! is found is the most specific one. A walk goes back when a way leads nowhere; it never comes to
+//! a node twice, and only to those whose patterns match the key as far as they have been read.
+//!
+//! The ways of all nodes are in one table by keyed hash, as keys are: a walk touches two places of
+//! memory for each node, however many patterns there are.
 
 use std::collections::HashMap;
 
 use super::pattern::{Part, Pattern};
 use super::segments::{Segment, Segments};
+use crate::hash::{KeyHash, Secret};
 use crate::key::Key;
 
 /// A tree of patterns, each with a row.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Patterns {
-    root: Node,
+    /// The first is the root; empty without patterns.
+    nodes: Vec<Node>,
+    /// From a node by a part of a pattern to another node.
+    ways: HashMap<KeyHash, u32>,
+    secret: Secret,
     count: usize,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Node {
-    literals: HashMap<Box<[u8]>, Self>,
-    /// By prefix; the empty one is `*`.
-    prefixes: HashMap<Box<[u8]>, Self>,
-    /// The lengths of these prefixes, longest first.
+    /// Whether any way is a literal.
+    has_literals: bool,
+    /// The lengths of the ways that are prefixes, longest first; 0 is `*`.
     lengths: Vec<usize>,
     /// The row of the pattern that ends here.
     end: Option<u32>,
@@ -32,57 +39,93 @@ struct Node {
 }
 
 impl Patterns {
+    pub(super) fn new(secret: Secret) -> Self {
+        Self { nodes: Vec::new(), ways: HashMap::new(), secret, count: 0 }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.count
     }
 
     /// Adds a pattern that is not there yet.
     pub(super) fn insert(&mut self, pattern: &Pattern, row: u32) {
-        let mut node = &mut self.root;
-        for part in &pattern.segments {
-            node = match part {
-                Part::Literal(text) => node.literals.entry(text.clone()).or_default(),
-                Part::Prefix(text) => node.with_prefix(text),
-            };
+        let mut at = 0;
+        if self.nodes.is_empty() {
+            self.nodes.push(Node::default());
         }
-        let place = if pattern.open { &mut node.open } else { &mut node.end };
-        *place = Some(row);
-        self.count += 1;
+        for part in &pattern.segments {
+            let way = match part {
+                Part::Literal(text) => self.literal(at, text),
+                Part::Prefix(text) => self.prefix(at, text),
+            };
+            let next = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+            let to = *self.ways.entry(way).or_insert(next);
+            if let Some(node) = self.node_mut(at) {
+                node.add(part);
+            }
+            if to == next {
+                self.nodes.push(Node::default());
+            }
+            at = to;
+        }
+        if let Some(node) = self.node_mut(at) {
+            let place = if pattern.open { &mut node.open } else { &mut node.end };
+            *place = Some(row);
+            self.count += 1;
+        }
     }
 
     /// The row of the most specific pattern that matches the key.
     pub(super) fn find(&self, key: Key<'_>) -> Option<u32> {
-        if self.count == 0 {
+        if self.nodes.is_empty() {
             return None;
         }
-        self.root.find(Segments::of(key).as_slice())
-    }
-}
-
-impl Node {
-    fn with_prefix(&mut self, prefix: &[u8]) -> &mut Self {
-        if let Err(place) = self.lengths.binary_search_by(|length| prefix.len().cmp(length)) {
-            self.lengths.insert(place, prefix.len());
-        }
-        self.prefixes.entry(prefix.into()).or_default()
+        self.walk(0, Segments::of(key).as_slice())
     }
 
     /// Recurs once for each segment of a pattern, so at most
     /// [`MAX_SEGMENTS`](super::segments::MAX_SEGMENTS) deep.
-    fn find(&self, segments: &[Segment<'_>]) -> Option<u32> {
+    fn walk(&self, at: u32, segments: &[Segment<'_>]) -> Option<u32> {
+        let node = self.nodes.get(usize::try_from(at).ok()?)?;
         let Some((segment, rest)) = segments.split_first() else {
-            return self.end.or(self.open);
+            return node.end.or(node.open);
         };
         let segment = segment.as_bytes();
-        if let Some(found) = self.literals.get(segment).and_then(|node| node.find(rest)) {
-            return Some(found);
-        }
-        for length in &self.lengths {
-            let prefix = segment.get(..*length).and_then(|prefix| self.prefixes.get(prefix));
-            if let Some(found) = prefix.and_then(|node| node.find(rest)) {
-                return Some(found);
+        let literal = node.has_literals.then(|| self.literal(at, segment));
+        let prefixes = node.lengths.iter().filter_map(|length| segment.get(..*length));
+        let prefixes = prefixes.map(|prefix| self.prefix(at, prefix));
+        literal
+            .into_iter()
+            .chain(prefixes)
+            .find_map(|way| self.walk(*self.ways.get(&way)?, rest))
+            .or(node.open)
+    }
+
+    /// The way from a node by a literal.
+    fn literal(&self, at: u32, text: &[u8]) -> KeyHash {
+        self.secret.hash_about(u64::from(at) << 1, text)
+    }
+
+    /// The way from a node by a prefix.
+    fn prefix(&self, at: u32, text: &[u8]) -> KeyHash {
+        self.secret.hash_about((u64::from(at) << 1) | 1, text)
+    }
+
+    fn node_mut(&mut self, at: u32) -> Option<&mut Node> {
+        self.nodes.get_mut(usize::try_from(at).ok()?)
+    }
+}
+
+impl Node {
+    fn add(&mut self, part: &Part) {
+        match part {
+            Part::Literal(_) => self.has_literals = true,
+            Part::Prefix(prefix) => {
+                let length = prefix.len();
+                if let Err(place) = self.lengths.binary_search_by(|other| length.cmp(other)) {
+                    self.lengths.insert(place, length);
+                }
             }
         }
-        self.open
     }
 }
