@@ -77,14 +77,25 @@ proptest! {
         let mut meter = Meter::new(&Policy::from(limit.clone()));
         prop_assert!(meter.try_acquire_at(limit.capacity(), START).is_allowed(), "{}", limit);
         prop_assert!(meter.try_acquire_at(1, START).is_denied(), "{}", limit);
-        for spec in [FRESH, "1/year burst 1", "7 per 13ns burst 1"] {
-            prop_assert!(crate::meter(spec).try_acquire_at(1, START).is_allowed(), "{}", spec);
-        }
     }
 }
 
-/// Case 10: 10/13 a second is a fraction that no float holds.
-const FRESH: &str = "10 per 13s burst 1";
+/// The first call of all, at rates that no float holds.
+#[test]
+fn the_first_call_is_admitted() {
+    for (case, spec) in [
+        (10, "10 per 13s burst 1"),
+        (10, "1 per 1300ms"),
+        (10, "7 per 13ns burst 1"),
+        (10, "1/year"),
+        (10, "999999999/s burst 1"),
+    ] {
+        for now in [Nanos::ZERO, START, Nanos::MAX] {
+            let answers = asked(&mut meter(spec), [now; 2]);
+            assert_eq!(answers, "+-", "case {case}: {spec} at {now:?}");
+        }
+    }
+}
 
 /// Calls at the millisecond, of a bucket that was drained at second 0 or is fresh.
 #[test]
@@ -159,14 +170,14 @@ fn throughput_is_the_rate_that_was_asked_for() {
 #[test]
 fn the_highest_rate_is_a_stated_one() {
     let fault = Limit::per_second(1_000_000_001).expect_err("above the range");
-    assert_eq!(fault.field(), Some("rate"), "{fault}");
+    assert_eq!(fault.field(), Some("rate"), "case 40: {fault}");
     let limiter = KeylessLimiter::new(limit("1000000000/s")).expect("the end of the range");
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 for call in 0..1_000_000 {
                     let decision = limiter.try_acquire();
-                    assert!(decision.is_allowed(), "call {call}: {decision:?}");
+                    assert!(decision.is_allowed(), "case 40: call {call}: {decision:?}");
                 }
             });
         }
