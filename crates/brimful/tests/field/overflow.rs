@@ -7,7 +7,7 @@ use brimful_testkit::trace::nearest_limit;
 use brimful_testkit::{Model, Outcome};
 use proptest::prelude::*;
 
-use crate::{START, config, limit, meter, secs};
+use crate::{START, config, drained, limit, meter, secs};
 
 /// Numbers next to the ends of their type and range, and to the powers of two between.
 fn extreme() -> impl Strategy<Value = u64> {
@@ -54,6 +54,9 @@ fn idle_hours_and_years_fill_a_bucket_and_no_more() {
         (18, "1000000000/s burst 1000000000000", 1_000),
         (18, "1000000000000 per 1000s", century),
         (17, "1000000000000/year", century),
+        // Many ticks to a nanosecond: what is refilled needs far more than 64 bits.
+        (17, "999999937/h", hours),
+        (17, "999999999989/day", century),
     ];
     for (case, spec, idle) in rows {
         let (mut meter, capacity) = (meter(spec), limit(spec).capacity());
@@ -62,6 +65,11 @@ fn idle_hours_and_years_fill_a_bucket_and_no_more() {
             assert!(decision.is_allowed(), "case {case}: {spec}: {decision:?}");
             assert_eq!(decision.remaining(), capacity - 1, "case {case}: {spec}");
         }
+        // And when all of it was spent.
+        let mut meter = drained(spec, START);
+        let now = START + Duration::from_secs(idle);
+        assert_eq!(meter.try_acquire_at(capacity, now).remaining(), 0, "case {case}: {spec}");
+        assert!(meter.try_acquire_at(1, now).is_denied(), "case {case}: {spec}");
     }
 }
 
