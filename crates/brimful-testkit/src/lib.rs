@@ -5,6 +5,9 @@
 //! * [`small`]: limits so small that all their states can be visited.
 //! * [`strategy`]: the same as `proptest` strategies, which shrink.
 //! * [`conformance`]: what every limiter owes, whatever it is built on.
+//!
+//! Beside the library, `cases.toml` says for each fault that people met in other limiters
+//! (`data/field-cases.jsonl`) which test keeps it away; `tests/cases.rs` checks that it does.
 
 pub mod conformance;
 pub mod model;
