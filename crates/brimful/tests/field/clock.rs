@@ -43,13 +43,12 @@ proptest! {
         let policy = Policy::from(limit.clone());
         let (mut meter, mut model) = (Meter::new(&policy), Model::new(&policy));
         for (raw, shift) in readings {
-            // From anywhere, or close to the others.
+            // From anywhere, or close to the others; but not from the end of time, where the model,
+            // which has no end, goes on.
             let now = match shift {
-                0..=31 => Nanos::from_nanos(raw >> shift),
+                0..=31 => Nanos::from_nanos(raw >> 2 >> shift),
                 _ => START + Duration::from_nanos(raw >> shift.min(63)),
             };
-            // At the end of time the model, which has no end, goes on.
-            prop_assume!(now < Nanos::from_nanos(1 << 62));
             let expected = model.acquire(1, now);
             prop_assert_eq!(Outcome::from(meter.try_acquire_at(1, now)), expected, "{}", limit);
         }
