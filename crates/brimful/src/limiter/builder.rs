@@ -39,7 +39,9 @@ pub struct LimiterBuilder {
     max_given: u64,
     max_limits: Option<u64>,
     secret: Option<[u64; 2]>,
-    clock: Source,
+    /// `None`: the system's. It is made when the limiter is, because where there is none, making it
+    /// panics.
+    clock: Option<Source>,
 }
 
 impl LimiterBuilder {
@@ -59,7 +61,7 @@ impl LimiterBuilder {
             max_given: Self::DEFAULT_MAX_GIVEN,
             max_limits: None,
             secret: None,
-            clock: Source::System(SystemClock::new()),
+            clock: None,
         }
     }
 
@@ -113,7 +115,7 @@ impl LimiterBuilder {
     /// Where verbs without a time get it from; by default a [`SystemClock`].
     #[must_use]
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
-        self.clock = Source::Custom(Box::new(clock));
+        self.clock = Some(Source::Custom(Box::new(clock)));
         self
     }
 
@@ -159,7 +161,7 @@ impl LimiterBuilder {
             rules: self.rules,
             max_limits,
             secret: self.secret.map_or_else(Secret::random, Secret::new),
-            clock: self.clock,
+            clock: self.clock.unwrap_or_else(|| Source::System(SystemClock::new())),
             max_keys,
         })
     }

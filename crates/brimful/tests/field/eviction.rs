@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use brimful::{Limiter, LimiterBuilder, Nanos, Overflow, Policy};
+use brimful::{Limiter, LimiterBuilder, Nanos, Overflow, Policy, Rules};
 
 use crate::{START, limit, ms, secs};
 
@@ -15,7 +15,8 @@ struct Churn {
 
 impl Churn {
     fn around(spec: &str, overflow: Overflow) -> Self {
-        let builder = Limiter::builder(limit("1/s")).exact("victim", limit(spec)).max_keys(20);
+        let rules = Rules::builder().default(limit("1/s")).exact("victim", limit(spec)).build();
+        let builder = Limiter::builder(rules.expect("two policies")).max_keys(20);
         let limiter = builder.max_log_entries(2_000).overflow(overflow).build();
         Self { limiter: limiter.expect("a small limiter"), strangers: 0 }
     }
@@ -119,7 +120,8 @@ fn limits_in_one_store_keep_their_own_pace() {
         let short = limit(&format!("10/s {algorithm}"));
         let long = limit(&format!("30/h {algorithm}"));
         let both = Policy::new([short.clone(), long.clone()]).expect("two limits");
-        let builder = Limiter::builder(short).exact("B", long).exact("both", both);
+        let rules = Rules::builder().default(short).exact("B", long).exact("both", both).build();
+        let builder = Limiter::builder(rules.expect("three policies"));
         let limiter = builder.max_keys(4).build().expect("a small limiter");
         let mut of_b = Vec::new();
         for round in 0..10 {

@@ -18,6 +18,8 @@ mod memory;
 mod multi_limit;
 mod no_clock;
 mod overflow;
+mod precedence;
+mod reload;
 mod retry_hint;
 mod shutdown;
 mod startup_burst;

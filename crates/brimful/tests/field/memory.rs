@@ -15,7 +15,8 @@ fn distinct_keys_fill_what_was_allotted_and_no_more() {
     for overflow in Overflow::ALL {
         for algorithm in [Algorithm::TokenBucket, Algorithm::SlidingLog] {
             let builder = Limiter::builder(limit(&format!("10/s {algorithm}"))).max_keys(10_000);
-            let limiter = builder.overflow(overflow).build().expect("a small limiter");
+            let builder = builder.max_given(0).overflow(overflow);
+            let limiter = builder.build().expect("a small limiter");
             let allotted = limiter.stats().bytes;
             assert!(allotted <= 10_000 * 40 + 4 * 12_500 * 16 + 10_000, "{allotted} bytes");
             let mut unplaced = 0;

@@ -37,6 +37,14 @@ fn verbs_with_a_time_read_no_clock() {
     }
 }
 
+/// Case 248: a builder reads no clock before it is told which: where there is none, the default one
+/// panics as soon as it is made.
+#[test]
+fn a_builder_reads_no_clock() {
+    let shown = format!("{:?}", Limiter::builder(policy(&["1/s"])));
+    assert!(!shown.contains("SystemClock"), "case 248: {shown}");
+}
+
 /// Case 248: the first check of the pure core, and those after it, by times alone, from zero on.
 #[test]
 fn the_core_needs_no_clock_at_all() {
