@@ -19,6 +19,8 @@ pub(crate) enum Failure {
     Directory(PathBuf),
     /// The log cannot be read to its end.
     Read { path: PathBuf, source: Error },
+    /// Decisions are those of one limiter.
+    DecisionsOfAll,
     /// Anything else.
     Lab(Error),
     /// The output cannot be written.
@@ -50,6 +52,11 @@ impl Failure {
             }
             Self::Read { path, source } => {
                 eprintln!("error: `{}`: {source}{}", path.display(), cause(source));
+            }
+            Self::DecisionsOfAll => {
+                eprintln!(
+                    "error: --decisions prints those of one algorithm, and --algorithm is all"
+                );
             }
             // The alternate form shows a fault in a limit with a caret.
             Self::Lab(fault) => eprintln!("error: {fault:#}{}", cause(fault)),

@@ -5,9 +5,9 @@ use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use brimful_lab::{Replay, Summary};
+use brimful_lab::{BadLines, Replay};
 
-use crate::args::ReplayArgs;
+use crate::args::{Choice, ReplayArgs};
 use crate::failure::Failure;
 use crate::progress;
 
@@ -21,8 +21,27 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let bar = !(args.decisions && io::stdout().is_terminal());
     let log = open(&args.file, bar)?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let bad = match args.algorithm {
+        Some(Choice::All) => all(args, replay, log, &mut out)?,
+        Some(Choice::One(_)) | None => one(args, replay, log, &mut out)?,
+    };
+    out.flush()?;
+    say_bad_lines(&bad);
+    if args.strict && bad.count > 0 {
+        return Ok(ExitCode::from(BAD_LINES));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Replays under one algorithm, or each limit under its own.
+fn one(
+    args: &ReplayArgs,
+    replay: Replay,
+    log: impl Read,
+    out: &mut impl Write,
+) -> Result<BadLines, Failure> {
     let summary = replay
-        .run(log, |decided| if args.decisions { decided.write_json(&mut out) } else { Ok(()) })
+        .run(log, |decided| if args.decisions { decided.write_json(out) } else { Ok(()) })
         .map_err(|fault| Failure::replay(&args.file, fault));
     let summary = match summary {
         Ok(summary) => summary,
@@ -37,20 +56,53 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     } else if !args.decisions {
         write!(out, "{summary}")?;
     }
-    out.flush()?;
-    say_bad_lines(&summary);
-    if args.strict && summary.bad_lines.count > 0 {
-        return Ok(ExitCode::from(BAD_LINES));
+    Ok(summary.bad_lines)
+}
+
+/// Replays under each algorithm.
+fn all(
+    args: &ReplayArgs,
+    replay: Replay,
+    log: impl Read,
+    out: &mut impl Write,
+) -> Result<BadLines, Failure> {
+    let all = replay.run_all(log).map_err(|fault| Failure::replay(&args.file, fault))?;
+    if args.json {
+        writeln!(out, "{}", all.to_json())?;
+    } else {
+        write!(out, "{all}")?;
     }
-    Ok(ExitCode::SUCCESS)
+    let first = all.summaries.into_iter().next();
+    Ok(first.map_or_else(BadLines::default, |summary| summary.bad_lines))
 }
 
 /// Everything that the arguments say but the log.
 fn replay(args: &ReplayArgs) -> Result<Replay, Failure> {
-    let policy = brimful_lab::policy(&args.limits, args.algorithm)?;
-    let mut replay = Replay::new(policy).max_keys(args.max_keys).overflow(args.overflow);
+    let policy = match args.algorithm {
+        Some(Choice::All) if args.decisions => return Err(Failure::DecisionsOfAll),
+        Some(Choice::All) => brimful_lab::policy_of_any_algorithm(&args.limits)?,
+        Some(Choice::One(algorithm)) => brimful_lab::policy(&args.limits, Some(algorithm))?,
+        None => brimful_lab::policy(&args.limits, None)?,
+    };
+    let mut replay =
+        Replay::new(policy).max_keys(args.max_keys).overflow(args.overflow).top(args.top);
+    if let Some(entries) = args.max_log_entries {
+        replay = replay.max_log_entries(entries);
+    }
     if let Some(format) = args.format {
         replay = replay.format(format);
+    }
+    if let Some(template) = &args.key {
+        replay = replay.key(template.clone());
+    }
+    if let Some(name) = &args.time_field {
+        replay = replay.time_field(name);
+    }
+    if let Some(unit) = args.time_unit {
+        replay = replay.time_unit(unit);
+    }
+    if let Some(name) = &args.cost_field {
+        replay = replay.cost_field(name);
     }
     if let Some(span) = args.reorder {
         replay = replay.reorder(span);
@@ -72,8 +124,7 @@ fn open(path: &Path, bar: bool) -> Result<Box<dyn Read>, Failure> {
     Ok(progress::shown(file, size, bar))
 }
 
-fn say_bad_lines(summary: &Summary) {
-    let bad = &summary.bad_lines;
+fn say_bad_lines(bad: &BadLines) {
     for line in &bad.first {
         eprintln!("bad line {}: {}", line.line, line.reason);
     }

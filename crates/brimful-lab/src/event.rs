@@ -59,7 +59,7 @@ impl Reason {
 
     /// `field` holds `found`, which is not what `expected` says.
     pub(crate) fn unexpected(field: &str, found: &[u8], expected: &str) -> Self {
-        Self::new(format!("{field} is {}, expected {expected}", quote(found)))
+        Self::new(format!("{} is {}, expected {expected}", printable(field), quote(found)))
     }
 }
 
@@ -67,6 +67,16 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// Reads a field that must be a whole number from 0 to `most`.
+pub(crate) fn whole(field: &str, text: &str, most: u64) -> Result<u64, Reason> {
+    let digits = text.bytes().all(|b| b.is_ascii_digit());
+    let number = if digits { text.parse().ok() } else { None };
+    number.filter(|number| *number <= most).ok_or_else(|| {
+        let expected = format!("a whole number from 0 to {most}");
+        Reason::unexpected(field, text.as_bytes(), &expected)
+    })
 }
 
 /// The beginning of what a log holds, fit to be shown: a log is written by strangers, and neither

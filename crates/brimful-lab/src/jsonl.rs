@@ -3,32 +3,38 @@
 //! ```text
 //! {"at_ns": 5300000000, "key": "k", "cost": 1}
 //! {"at": "5.3", "key": "k", "cost": 5, "op": "refund"}
+//! {"timestamp": "2015-05-17T10:05:03Z", "user": {"id": 7}, "bytes": 1234}
 //! ```
 //!
 //! | field | |
 //! |---|---|
 //! | `at_ns` | nanoseconds since the Unix epoch, a whole number from 0 to 2^63 - 1 |
-//! | `at` | instead of `at_ns`: seconds, a decimal as text or number, read digit by digit |
+//! | `at` | instead of `at_ns`: seconds, a decimal as text or number, read digit by digit; or a date |
+//! | `timestamp`, … | where neither is there: the first of some usual names, in any form of time |
 //! | `key` | any text |
 //! | `cost` | a whole number from 0 to 2^64 - 1; 1 when absent |
 //! | `op` | `acquire` (when absent), `peek` or `refund` |
 //!
-//! Other fields are ignored. A field that is there twice makes the line bad.
+//! Other fields are ignored, unless the key, the time or the cost is said to be in them. Such a
+//! field is looked for inside objects too: `user.id` is the field `id` of the object `user`, and
+//! also a field whose name is `user.id`. A key is made of text, numbers as they are written, and
+//! true and false; null is as good as absent. A field that is there twice makes the line bad.
 
+mod pick;
 mod plain;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
-use std::fmt;
 
 use brimful::Nanos;
-use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
-use crate::event::{Event, Op, Reason};
-
-const NANOS_PER_SEC: u64 = 1_000_000_000;
+use crate::error::Error;
+use crate::event::{Event, Op, Reason, printable, whole};
+use crate::template::Template;
+use crate::timestamp::{self, TimeUnit};
+use crate::wanted::{COST, KEY, OP, TIME_NAMES, Wanted};
+use pick::{Value, pick};
 
 /// Reads a line.
 ///
@@ -36,203 +42,121 @@ const NANOS_PER_SEC: u64 = 1_000_000_000;
 /// The line is not UTF-8 or not a JSON object, a field is missing, there twice, or outside its
 /// range.
 pub fn parse(line: &[u8]) -> Result<Event<'_>, Reason> {
-    plain::parse(line).map_or_else(|| parse_any(line), Ok)
+    plain::parse(line).map_or_else(|| Reader::usual().read_any(line), Ok)
 }
 
-/// Reads a line however it is written.
-fn parse_any(line: &[u8]) -> Result<Event<'_>, Reason> {
-    let Ok(text) = std::str::from_utf8(line) else {
-        return Err(Reason::new("the line is not UTF-8"));
-    };
-    let fields: Fields<'_> = serde_json::from_str(text).map_err(|fault| reason(&fault))?;
-    let at = match (fields.at_ns, fields.at) {
-        (Some(ns), None) => nanos(ns.get())?,
-        (None, Some(seconds)) => decimal_seconds(seconds.get())?,
-        (None, None) => return Err(Reason::new("the time is missing, expected `at_ns` or `at`")),
-        (Some(_), Some(_)) => return Err(Reason::new("both `at_ns` and `at` are there")),
-    };
-    let key = fields.key.ok_or_else(|| Reason::new("the key is missing"))?;
-    let cost = match fields.cost {
-        None => 1,
-        Some(cost) => whole("cost", cost.get(), u64::MAX)?,
-    };
-    let op = match fields.op {
-        None => Op::Acquire,
-        Some(op) => Op::named(&op.0).ok_or_else(|| {
-            Reason::unexpected("op", op.0.as_bytes(), "`acquire`, `peek` or `refund`")
-        })?,
-    };
-    Ok(Event { at, key: key.0, cost, op })
+/// Reads lines whose time, key and cost are where they are said to be.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader {
+    /// Nothing was said, so that a plain line can be read the short way.
+    usual: bool,
+    cost_chosen: bool,
+    key: Option<Template>,
+    /// Units of times that are numbers, by place in `names`; the first times of them.
+    units: Vec<Option<TimeUnit>>,
+    /// The fields to look for: times, the cost, the op, and those of the key.
+    names: Vec<Cow<'static, str>>,
 }
 
-/// `fault` without the words that name a line of the one-line text that was parsed.
-fn reason(fault: &serde_json::Error) -> Reason {
-    let words = fault.to_string();
-    let what = words.rfind(" at line ").and_then(|end| words.get(..end)).unwrap_or(&words);
-    let what = crate::event::printable(what);
-    if fault.is_data() {
-        Reason::new(what.into_owned())
-    } else {
-        Reason::new(format!("not JSON: {what} at column {}", fault.column()))
-    }
-}
-
-fn nanos(raw: &str) -> Result<Nanos, Reason> {
-    whole("at_ns", raw, Nanos::MAX.as_nanos()).map(Nanos::from_nanos)
-}
-
-/// Reads a JSON value that must be a whole number from 0 to `most`.
-fn whole(field: &str, raw: &str, most: u64) -> Result<u64, Reason> {
-    let digits = raw.bytes().all(|b| b.is_ascii_digit());
-    let number = if digits { raw.parse().ok() } else { None };
-    number.filter(|number| *number <= most).ok_or_else(|| {
-        let expected = format!("a whole number from 0 to {most}");
-        Reason::unexpected(field, raw.as_bytes(), &expected)
-    })
-}
-
-/// Reads a JSON value, text or number, that must be seconds as a decimal.
-fn decimal_seconds(raw: &str) -> Result<Nanos, Reason> {
-    let fault = |expected| Reason::unexpected("at", raw.as_bytes(), expected);
-    let text = match serde_json::from_str::<Text<'_>>(raw) {
-        Ok(text) => text.0,
-        Err(_not_text) => Cow::Borrowed(raw),
-    };
-    let (whole, fraction) = match text.split_once('.') {
-        None => (&*text, "0"),
-        Some(parts) => parts,
-    };
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) {
-        return Err(fault("seconds as digits, like \"5.3\""));
-    }
-    // Zeros behind the ninth digit say nothing.
-    let (fraction, below) = fraction.split_at(fraction.len().min(9));
-    if below.bytes().any(|b| b != b'0') {
-        return Err(fault("at most nine digits after the point"));
-    }
-    let places = u32::try_from(fraction.len()).unwrap_or(9);
-    let nanos = fraction.parse::<u64>().ok().map(|part| part * 10_u64.pow(9 - places));
-    whole
-        .parse::<u64>()
-        .ok()
-        .and_then(|seconds| seconds.checked_mul(NANOS_PER_SEC)?.checked_add(nanos?))
-        .filter(|ns| *ns <= Nanos::MAX.as_nanos())
-        .map(Nanos::from_nanos)
-        .ok_or_else(|| fault("seconds from 0 to 9223372036.854775807"))
-}
-
-/// The fields as they are written: numbers must not pass through a float.
-#[derive(Default)]
-struct Fields<'a> {
-    at_ns: Option<&'a RawValue>,
-    at: Option<&'a RawValue>,
-    key: Option<Text<'a>>,
-    cost: Option<&'a RawValue>,
-    op: Option<Text<'a>>,
-}
-
-impl<'de: 'a, 'a> de::Deserialize<'de> for Fields<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(FieldsVisitor)
-    }
-}
-
-struct FieldsVisitor;
-
-impl<'de> Visitor<'de> for FieldsVisitor {
-    type Value = Fields<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an event object")
+impl Reader {
+    pub(crate) fn new(wanted: &Wanted) -> Result<Self, Error> {
+        wanted.check()?;
+        Ok(Self::with(wanted))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut fields = Fields::default();
-        while let Some(name) = map.next_key::<Name>()? {
-            match name {
-                Name::AtNs => once(&mut fields.at_ns, "at_ns", &mut map)?,
-                Name::At => once(&mut fields.at, "at", &mut map)?,
-                Name::Key => once(&mut fields.key, "key", &mut map)?,
-                Name::Cost => once(&mut fields.cost, "cost", &mut map)?,
-                Name::Op => once(&mut fields.op, "op", &mut map)?,
-                Name::Other => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
+    fn with(wanted: &Wanted) -> Self {
+        let mut names: Vec<Cow<'static, str>> = match &wanted.time {
+            Some(name) => vec![name.clone().into()],
+            None => TIME_NAMES.map(Cow::Borrowed).into(),
+        };
+        let units = names.iter().map(|name| wanted.unit_of(name)).collect();
+        names.push(wanted.cost.clone().map_or(Cow::Borrowed(COST), Cow::Owned));
+        names.push(Cow::Borrowed(OP));
+        match &wanted.key {
+            None => names.push(Cow::Borrowed(KEY)),
+            Some(template) => names.extend(template.fields().map(|name| name.to_owned().into())),
         }
-        Ok(fields)
+        let usual = wanted.key.is_none() && wanted.time.is_none() && wanted.cost.is_none();
+        let cost_chosen = wanted.cost.is_some();
+        Self { usual, cost_chosen, key: wanted.key.clone(), units, names }
     }
-}
 
-/// Reads the value of a field into its place, which must be empty.
-fn once<'de, T: de::Deserialize<'de>, A: MapAccess<'de>>(
-    place: &mut Option<T>,
-    name: &'static str,
-    map: &mut A,
-) -> Result<(), A::Error> {
-    if place.replace(map.next_value()?).is_some() {
-        return Err(de::Error::duplicate_field(name));
+    /// Nothing is said.
+    fn usual() -> Self {
+        Self::with(&Wanted::default())
     }
-    Ok(())
-}
 
-#[derive(Clone, Copy)]
-enum Name {
-    AtNs,
-    At,
-    Key,
-    Cost,
-    Op,
-    Other,
-}
+    pub(crate) fn read<'a>(&self, line: &'a [u8]) -> Result<Event<'a>, Reason> {
+        let short = if self.usual { plain::parse(line) } else { None };
+        short.map_or_else(|| self.read_any(line), Ok)
+    }
 
-impl<'de> de::Deserialize<'de> for Name {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NameVisitor;
-        impl Visitor<'_> for NameVisitor {
-            type Value = Name;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a field")
+    /// Reads a line however it is written.
+    fn read_any<'a>(&self, line: &'a [u8]) -> Result<Event<'a>, Reason> {
+        let Ok(text) = std::str::from_utf8(line) else {
+            return Err(Reason::new("the line is not UTF-8"));
+        };
+        let found = pick(&self.names, text)?;
+        let (times, rest) = found.split_at_checked(self.units.len()).unwrap_or_default();
+        let at = self.time(times)?;
+        let ([cost, op], keys) = rest.split_first_chunk().unwrap_or((&[None; 2], &[]));
+        let key = match &self.key {
+            None => {
+                let key = keys.first().copied().flatten();
+                key.ok_or_else(|| Reason::new("the key is missing"))?.text(KEY)?
             }
-
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<Name, E> {
-                Ok(match name {
-                    "at_ns" => Name::AtNs,
-                    "at" => Name::At,
-                    "key" => Name::Key,
-                    "cost" => Name::Cost,
-                    "op" => Name::Op,
-                    _ => Name::Other,
-                })
+            Some(template) => template.key(|place| {
+                let name = self.names.get(self.units.len() + 2 + place).map_or("", Cow::as_ref);
+                keys.get(place).copied().flatten().ok_or_else(|| missing(name))?.scalar(name)
+            })?,
+        };
+        let cost = cost.map_or(Ok(1), |cost| self.cost(cost))?;
+        let op = match op {
+            None => Op::Acquire,
+            Some(op) => {
+                let name = op.text(OP)?;
+                Op::named(&name).ok_or_else(|| {
+                    Reason::unexpected(OP, name.as_bytes(), "`acquire`, `peek` or `refund`")
+                })?
             }
+        };
+        Ok(Event { at, key, cost, op })
+    }
+
+    /// The cost. A field that somebody chose may hold its digits as text, as servers write them.
+    fn cost(&self, value: Value<'_>) -> Result<u64, Reason> {
+        let name = self.names.get(self.units.len()).map_or(COST, Cow::as_ref);
+        let text = if self.cost_chosen && value.is_text() { Some(value.text(name)?) } else { None };
+        whole(name, text.as_deref().unwrap_or(value.raw), u64::MAX)
+    }
+
+    /// The time, in the first field that is there.
+    fn time(&self, found: &[Option<Value<'_>>]) -> Result<Nanos, Reason> {
+        if let [Some(_), Some(_), ..] = found {
+            return Err(Reason::new("both `at_ns` and `at` are there"));
         }
-        deserializer.deserialize_identifier(NameVisitor)
+        let place = found.iter().position(Option::is_some);
+        let Some((place, value)) = place.and_then(|at| Some((at, found.get(at).copied()??))) else {
+            return Err(match &*self.names {
+                [name, ..] if found.len() == 1 => missing(name),
+                _ => Reason::new(format!(
+                    "the time is missing, expected one of {}",
+                    TIME_NAMES.join(", ")
+                )),
+            });
+        };
+        let name = self.names.get(place).map_or("", Cow::as_ref);
+        if name == "at_ns" {
+            return whole(name, value.raw, Nanos::MAX.as_nanos()).map(Nanos::from_nanos);
+        }
+        let unit = self.units.get(place).copied().flatten();
+        // What is not text is a number, or refused as a time.
+        let text = if value.is_text() { value.text(name)? } else { Cow::Borrowed(value.raw) };
+        timestamp::read(&text, unit)
+            .map_err(|expected| Reason::unexpected(name, value.raw.as_bytes(), expected))
     }
 }
 
-/// Text, borrowed from the line unless it has escapes.
-struct Text<'a>(Cow<'a, str>);
-
-impl<'de: 'a, 'a> de::Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextVisitor;
-        impl<'de> Visitor<'de> for TextVisitor {
-            type Value = Text<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("text for `key` and `op`")
-            }
-
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(TextVisitor)
-    }
+fn missing(name: &str) -> Reason {
+    Reason::new(format!("`{}` is missing", printable(name)))
 }

@@ -1,6 +1,5 @@
-//! The keys of a log, each with a number and its counts.
+//! The keys of a log, each with a number and the count of its requests.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -8,12 +7,17 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KeyId(u32);
 
-/// What one key asked for.
+impl KeyId {
+    pub(crate) fn place(self) -> usize {
+        // A u32 fits wherever there is memory for so many keys.
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
 #[derive(Clone, Debug)]
-pub(crate) struct KeyRow {
-    pub(crate) name: Arc<str>,
-    pub(crate) requests: u64,
-    pub(crate) denied: u64,
+struct KeyRow {
+    name: Arc<str>,
+    requests: u64,
 }
 
 /// Grows with the number of keys, never with the number of lines.
@@ -32,28 +36,23 @@ impl Keys {
         let id = KeyId(u32::try_from(self.rows.len()).ok()?);
         let name: Arc<str> = name.into();
         self.ids.insert(Arc::clone(&name), id);
-        self.rows.push(KeyRow { name, requests: 0, denied: 0 });
+        self.rows.push(KeyRow { name, requests: 0 });
         Some(id)
     }
 
-    /// The row of a key that [`id`](Self::id) numbered.
-    pub(crate) fn row(&mut self, id: KeyId) -> Option<&mut KeyRow> {
-        self.rows.get_mut(usize::try_from(id.0).ok()?)
+    /// The name of a key that [`id`](Self::id) numbered, after counting `requests` more of it.
+    pub(crate) fn asked(&mut self, id: KeyId, requests: u64) -> Option<&str> {
+        let row = self.rows.get_mut(id.place())?;
+        row.requests += requests;
+        Some(&row.name)
     }
 
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// The keys with the most denials, at most `count`; of equals the one with fewer requests
-    /// first, then by name.
-    pub(crate) fn most_denied(&self, count: usize) -> Vec<&KeyRow> {
-        let mut denied: Vec<&KeyRow> = self.rows.iter().filter(|row| row.denied > 0).collect();
-        fn rank(row: &KeyRow) -> (Reverse<u64>, u64, &str) {
-            (Reverse(row.denied), row.requests, &row.name)
-        }
-        denied.sort_unstable_by(|one, other| rank(one).cmp(&rank(other)));
-        denied.truncate(count);
-        denied
+    /// Number, name and requests of every key.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (KeyId, &str, u64)> {
+        (0..).map(KeyId).zip(&self.rows).map(|(id, row)| (id, &*row.name, row.requests))
     }
 }

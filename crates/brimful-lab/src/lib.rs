@@ -1,8 +1,13 @@
 //! What a rate limit would have done: replays logs in virtual time, for [`brimful`].
 //!
-//! A [`Replay`] reads a web server's log ([`combined`]) or JSON lines ([`jsonl`]), puts the lines
-//! in the order of their times as far as a bounded buffer can, asks a limiter about each at the
-//! time that the log says, and sums up what happened in a [`Summary`].
+//! A [`Replay`] reads a web server's log ([`combined`]), JSON lines ([`jsonl`]) or CSV, plain or
+//! packed by gzip, puts the lines in the order of their times as far as a bounded buffer can, asks a
+//! limiter about each at the time that the log says, and sums up what happened in a [`Summary`].
+//! [`Replay::run_all`] does so under each algorithm in one pass, [`SideBySide`]. A [`Template`] says
+//! what the key of a line is, [`TimeUnit`] how times are read.
+//!
+//! A [`Comparison`] puts the four algorithms side by side for one limit, with what each admits at
+//! worst.
 //!
 //! ```
 //! use brimful_lab::Replay;
@@ -21,8 +26,9 @@
 //! # Ok::<(), brimful_lab::Error>(())
 //! ```
 //!
-//! Memory does not grow with the length of a log: it holds one line, the buffer of the reordering,
-//! the limiter's store, and two counts for each key.
+//! Memory does not grow with the length of a log: it holds one line, or one row of CSV, the buffer
+//! of the reordering, the name and the requests of each key, and for each limiter its store and the
+//! denials of each key.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
@@ -33,16 +39,24 @@ mod busiest;
 mod civil;
 pub mod combined;
 mod compare;
+mod csv;
 mod decided;
+mod decider;
 mod error;
 mod event;
+mod input;
 pub mod jsonl;
 mod keys;
 mod lines;
 mod options;
 mod reorder;
 mod replay;
+mod side_by_side;
+mod source;
 mod summary;
+mod template;
+mod timestamp;
+mod wanted;
 
 pub use busiest::Second;
 pub use compare::{Admitted, Burst, Comparison, Figures, Part, Row, State};
@@ -50,7 +64,10 @@ pub use decided::Decided;
 pub use error::Error;
 pub use event::{Event, Op, Reason};
 pub use lines::{Line, Lines, MAX_LINE};
-pub use options::{Format, parse_span, policy};
+pub use options::{Format, parse_span, policy, policy_of_any_algorithm};
 pub use reorder::{Disorder, MAX_HELD};
 pub use replay::Replay;
+pub use side_by_side::{DeniedUnder, LeftOut, SideBySide};
 pub use summary::{BadLine, BadLines, DeniedKey, Summary};
+pub use template::Template;
+pub use timestamp::TimeUnit;

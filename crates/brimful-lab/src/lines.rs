@@ -18,6 +18,13 @@ pub struct Line<'a> {
     pub text: Option<&'a [u8]>,
 }
 
+impl Line<'_> {
+    /// It has nothing but spaces.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.text.is_some_and(|text| text.trim_ascii().is_empty())
+    }
+}
+
 /// Splits a reader into lines. Holds at most [`MAX_LINE`] bytes and one chunk, whatever the input.
 #[derive(Debug)]
 pub struct Lines<R> {

@@ -8,6 +8,11 @@ use brimful::{Algorithm, Limit, Nanos, Policy};
 
 use crate::error::Error;
 
+mod algorithms;
+
+pub(crate) use algorithms::AllAlgorithms;
+pub use algorithms::policy_of_any_algorithm;
+
 /// How a log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -15,32 +20,40 @@ pub enum Format {
     Combined,
     /// One JSON object per line.
     Jsonl,
+    /// Comma-separated values as RFC 4180 has them, under a header row with the names of the
+    /// columns. They mean what the fields of JSON lines mean: `key`, `cost`, `op`, and for the time
+    /// `at_ns`, `at`, `timestamp`, …, whatever the case of their letters.
+    Csv,
 }
 
 impl Format {
-    /// `combined` or `jsonl`.
+    /// All formats.
+    pub const ALL: [Self; 3] = [Self::Combined, Self::Jsonl, Self::Csv];
+
+    /// `combined`, `jsonl` or `csv`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Combined => "combined",
             Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
         }
     }
 
     /// The format of a log whose first line that is not blank is `line`: JSON lines begin with a
-    /// `{`.
+    /// `{`. CSV is never guessed: any text could be a header.
     #[must_use]
     pub fn of(line: &[u8]) -> Self {
         if line.trim_ascii_start().starts_with(b"{") { Self::Jsonl } else { Self::Combined }
     }
 
     /// How long events are held back to be put in order when nothing is said: a server writes a
-    /// line when a request *ends*, so 60 s for its log; 0 for JSON lines.
+    /// line when a request *ends*, so 60 s for its log; 0 for events, in JSON lines and CSV.
     #[must_use]
     pub const fn usual_reorder(self) -> Duration {
         match self {
             Self::Combined => Duration::from_secs(60),
-            Self::Jsonl => Duration::ZERO,
+            Self::Jsonl | Self::Csv => Duration::ZERO,
         }
     }
 }
@@ -54,14 +67,14 @@ impl fmt::Display for Format {
 impl FromStr for Format {
     type Err = Error;
 
-    /// Reads `combined` or `jsonl`.
+    /// Reads `combined`, `jsonl` or `csv`.
     ///
     /// # Errors
-    /// It is neither.
+    /// It is none of them.
     fn from_str(text: &str) -> Result<Self, Error> {
-        [Self::Combined, Self::Jsonl].into_iter().find(|format| format.name() == text).ok_or_else(
-            || Error::usage(format!("the format is `{text}`, expected combined or jsonl")),
-        )
+        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
+            Error::usage(format!("the format is `{text}`, expected combined, jsonl or csv"))
+        })
     }
 }
 

@@ -5,21 +5,24 @@ use std::time::Duration;
 
 use brimful::{Limiter, LimiterBuilder, Nanos, Overflow, Policy};
 
-use crate::busiest::Busiest;
 use crate::decided::Decided;
+use crate::decider::Decider;
 use crate::error::Error;
 use crate::event::{Op, Reason};
-use crate::keys::{KeyId, Keys};
-use crate::lines::{Line, Lines, MAX_LINE};
-use crate::options::Format;
+use crate::input::Input;
+use crate::keys::Keys;
+use crate::lines::{Line, Lines};
+use crate::options::{AllAlgorithms, Format};
 use crate::reorder::{Held, MAX_HELD, Reorder};
-use crate::summary::{BadLine, BadLines, DeniedKey, Summary};
-use crate::{combined, jsonl};
+use crate::side_by_side::SideBySide;
+use crate::source::{Ask, Found, Reader, Source};
+use crate::summary::{BadLine, BadLines, LogFacts, Summary};
+use crate::template::Template;
+use crate::timestamp::TimeUnit;
+use crate::wanted::Wanted;
 
 /// Bad lines that are kept to be shown.
 const SHOWN_BAD: usize = 5;
-/// Keys in the list of the most denied.
-const TOP_DENIED: usize = 10;
 /// The store of a replay hashes keys the same way every time, so that one log has one answer even
 /// where keys compete for slots.
 const SECRET: [u64; 2] = [0x6272_696d_6675_6c20, 0x7265_706c_6179_2121];
@@ -27,25 +30,36 @@ const SECRET: [u64; 2] = [0x6272_696d_6675_6c20, 0x7265_706c_6179_2121];
 /// A replay that is about to run.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    policy: Policy,
     max_keys: u64,
+    max_log_entries: Option<u64>,
     overflow: Overflow,
     format: Option<Format>,
+    wanted: Wanted,
     reorder: Option<Duration>,
     max_held: usize,
+    top: u64,
+    policy: Policy,
 }
 
 impl Replay {
+    /// The most keys that are kept for the list of the most denied.
+    pub const MAX_TOP: u64 = 10_000;
+    /// The keys in that list unless told otherwise.
+    pub const DEFAULT_TOP: u64 = 10;
+
     /// A replay that gives every key `policy`.
     #[must_use]
     pub fn new(policy: impl Into<Policy>) -> Self {
         Self {
             policy: policy.into(),
             max_keys: LimiterBuilder::DEFAULT_MAX_KEYS,
+            max_log_entries: None,
             overflow: Overflow::default(),
             format: None,
+            wanted: Wanted::default(),
             reorder: None,
             max_held: MAX_HELD,
+            top: Self::DEFAULT_TOP,
         }
     }
 
@@ -53,6 +67,13 @@ impl Replay {
     #[must_use]
     pub fn max_keys(self, max_keys: u64) -> Self {
         Self { max_keys, ..self }
+    }
+
+    /// How many entries all sliding logs together can hold; see
+    /// [`LimiterBuilder::max_log_entries`].
+    #[must_use]
+    pub fn max_log_entries(self, max_log_entries: u64) -> Self {
+        Self { max_log_entries: Some(max_log_entries), ..self }
     }
 
     /// What the limiter does with a new key when its store is full.
@@ -65,6 +86,37 @@ impl Replay {
     #[must_use]
     pub fn format(self, format: Format) -> Self {
         Self { format: Some(format), ..self }
+    }
+
+    /// What the key of a line is; otherwise the host, or the field `key`.
+    #[must_use]
+    pub fn key(mut self, template: Template) -> Self {
+        self.wanted.key = Some(template);
+        self
+    }
+
+    /// The field that holds the time; otherwise the first that is there of some usual names.
+    #[must_use]
+    pub fn time_field(mut self, name: impl Into<String>) -> Self {
+        self.wanted.time = Some(name.into());
+        self
+    }
+
+    /// The field that holds the cost; otherwise `cost`, or 1 for each line. For a combined log it
+    /// can be `body_bytes_sent`.
+    #[must_use]
+    pub fn cost_field(mut self, name: impl Into<String>) -> Self {
+        self.wanted.cost = Some(name.into());
+        self
+    }
+
+    /// The unit of times that are numbers; otherwise the field's name says it (`at` is in seconds,
+    /// and `_s`, `_ms`, `_us` and `_ns` at the end of a name mean what they say), or the number's
+    /// size does.
+    #[must_use]
+    pub fn time_unit(mut self, unit: TimeUnit) -> Self {
+        self.wanted.unit = Some(unit);
+        self
     }
 
     /// How long events are held back, in the log's time, so that lines up to this much out of
@@ -81,74 +133,166 @@ impl Replay {
         Self { max_held, ..self }
     }
 
+    /// How many of the most denied keys are kept: 0 to [`Replay::MAX_TOP`].
+    #[must_use]
+    pub fn top(self, top: u64) -> Self {
+        Self { top, ..self }
+    }
+
     /// Reads `log` to its end. `each` is called for every good event in the order in which they
-    /// are decided.
+    /// are decided. A log that is packed by gzip is unpacked while it is read.
     ///
     /// # Errors
-    /// The limiter cannot be built (before anything is read), `log` cannot be read or is
-    /// compressed, or `each` failed.
+    /// The limiter cannot be built or an option does not go with the format (before anything is
+    /// read, if the format is given), `log` cannot be read or is otherwise compressed, or `each`
+    /// failed.
     pub fn run(
         self,
         log: impl Read,
-        each: impl FnMut(&Decided<'_>) -> io::Result<()>,
+        mut each: impl FnMut(&Decided<'_>) -> io::Result<()>,
     ) -> Result<Summary, Error> {
-        let limiter = Limiter::builder(self.policy.clone())
+        let top = self.checked_top()?;
+        let mut decider = self.decider(&self.policy)?;
+        let (facts, keys) = self.read_through(log, |event, name| {
+            each(&decider.decide(event, name)).map_err(Error::write)
+        })?;
+        Ok(decider.summary(&facts, &keys, top))
+    }
+
+    /// Reads `log` once and decides every event under each algorithm, each with a limiter of its
+    /// own: the policy's limits as they are, for the token bucket, and their tokens per period for
+    /// the others, which have no burst. An algorithm that cannot enforce a limit is left out.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); the policy is a word, or a limit is not of the default algorithm.
+    pub fn run_all(self, log: impl Read) -> Result<SideBySide, Error> {
+        let top = self.checked_top()?;
+        let all = AllAlgorithms::of(&self.policy)?;
+        let policies = all.policies.iter();
+        let mut deciders =
+            policies.map(|policy| self.decider(policy)).collect::<Result<Vec<_>, _>>()?;
+        let (facts, keys) = self.read_through(log, |event, name| {
+            for decider in &mut deciders {
+                decider.decide(event, name);
+            }
+            Ok(())
+        })?;
+        Ok(SideBySide::new(all, &deciders, &facts, &keys, top))
+    }
+
+    fn checked_top(&self) -> Result<usize, Error> {
+        let (top, most) = (self.top, Self::MAX_TOP);
+        usize::try_from(top).ok().filter(|_| top <= most).ok_or_else(|| {
+            Error::usage(format!("the number of top keys is {top}, expected 0 to {most}"))
+        })
+    }
+
+    fn decider(&self, policy: &Policy) -> Result<Decider, Error> {
+        let mut builder = Limiter::builder(policy.clone())
             .max_keys(self.max_keys)
             .overflow(self.overflow)
-            .secret(SECRET)
-            .build()?;
-        let mut lines = Lines::new(log);
+            .secret(SECRET);
+        if let Some(entries) = self.max_log_entries {
+            builder = builder.max_log_entries(entries);
+        }
+        Ok(Decider::new(policy.clone(), builder.build()?))
+    }
+
+    /// Hands every good event, with the name of its key, to `decide` in the order of their times.
+    /// Where the log cannot be read any further, that is the error after all that came before.
+    fn read_through(
+        &self,
+        log: impl Read,
+        mut decide: impl FnMut(Held<Ask>, &str) -> Result<(), Error>,
+    ) -> Result<(LogFacts, Keys), Error> {
+        self.check_fields()?;
+        let mut lines = Lines::new(Input::new(log).map_err(|fault| Error::read(1, fault))?);
         check_beginning(&mut lines)?;
-        let mut summary = Summary::new(self.policy.clone());
-        let mut decider =
-            Decider { limiter, keys: Keys::default(), busiest: Busiest::default(), each };
-        let mut source: Option<Source> = None;
+        let mut decide = |event: Held<Ask>, keys: &mut Keys| {
+            let requests = u64::from(event.what.op == Op::Acquire);
+            keys.asked(event.what.key, requests).map_or(Ok(()), |name| decide(event, name))
+        };
+        let (mut facts, mut keys, mut source) = (LogFacts::default(), Keys::default(), None);
+        let read = self.read_lines(&mut lines, &mut source, &mut facts, &mut keys, &mut decide);
+        if let Err(fault) = &read
+            && !fault.is_read()
+        {
+            return read.map(|()| (facts, keys));
+        }
+        if let Some(mut source) = source {
+            while let Some(event) = source.reorder.next() {
+                decide(event, &mut keys)?;
+            }
+            facts.format = Some(source.format);
+            facts.reorder_ns = source.span_ns;
+            facts.disorder = source.reorder.disorder();
+        }
+        read.map(|()| (facts, keys))
+    }
+
+    /// Reads all lines, and hands out the events whose turn has come. The source is made by the
+    /// first line that is not blank.
+    fn read_lines(
+        &self,
+        lines: &mut Lines<impl Read>,
+        source: &mut Option<Source>,
+        facts: &mut LogFacts,
+        keys: &mut Keys,
+        decide: &mut impl FnMut(Held<Ask>, &mut Keys) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         loop {
             let upcoming = lines.upcoming();
-            let Some(line) = lines.next_line().map_err(|fault| Error::read(upcoming, fault))?
-            else {
-                break;
+            let line = lines.next_line().map_err(|fault| Error::read(upcoming, fault))?;
+            let Some(line) = line else { break };
+            facts.lines = line.number;
+            let source = match &mut *source {
+                Some(source) => source,
+                None if line.is_blank() => continue,
+                none => none.insert(self.source(&line)?),
             };
-            summary.lines = line.number;
-            if line.text.is_some_and(|text| text.trim_ascii().is_empty()) {
-                continue;
-            }
-            let source = source.get_or_insert_with(|| self.source(&line));
-            match source.read(&line, &mut decider.keys) {
-                Ok(event) => {
-                    summary.saw(event.at);
+            match source.reader.read(&line, keys)? {
+                Found::Event(event) => {
+                    facts.saw(event.at);
                     if let Some(event) = source.reorder.push(event) {
-                        decider.decide(event, &mut summary)?;
+                        decide(event, keys)?;
                     }
                     while let Some(event) = source.reorder.release() {
-                        decider.decide(event, &mut summary)?;
+                        decide(event, keys)?;
                     }
                 }
-                Err(reason) => summary.bad_lines.add(line.number, reason),
+                Found::Bad { line, reason } => facts.bad_lines.add(line, reason),
+                Found::Nothing => {}
             }
         }
-        while let Some(event) = source.as_mut().and_then(|source| source.reorder.next()) {
-            decider.decide(event, &mut summary)?;
+        // Only a row without its end can be left, which is no event.
+        if let Some(source) = source
+            && let Found::Bad { line, reason } = source.reader.finish(keys)?
+        {
+            facts.bad_lines.add(line, reason);
         }
-        if let Some(source) = source {
-            source.report(&mut summary);
-        }
-        decider.report(&mut summary);
-        Ok(summary)
+        Ok(())
+    }
+
+    /// Finds what is at fault whatever is in the log.
+    fn check_fields(&self) -> Result<(), Error> {
+        self.wanted.check()?;
+        self.format.map_or(Ok(()), |format| Reader::new(format, &self.wanted).map(drop))
     }
 
     /// What the first line that is not blank decides.
-    fn source(&self, line: &Line<'_>) -> Source {
+    fn source(&self, line: &Line<'_>) -> Result<Source, Error> {
         let format = self.format.unwrap_or_else(|| Format::of(line.text.unwrap_or_default()));
         let span = self.reorder.unwrap_or(format.usual_reorder()).as_nanos();
-        let span = u64::try_from(span).unwrap_or(u64::MAX);
-        Source { format, span, reorder: Reorder::new(span, self.max_held) }
+        let span_ns = u64::try_from(span).unwrap_or(u64::MAX);
+        let reader = Reader::new(format, &self.wanted)?;
+        Ok(Source { format, reader, span_ns, reorder: Reorder::new(span_ns, self.max_held) })
     }
 }
 
-/// Refuses compressed data, and passes over a byte order mark.
+/// Refuses what is still compressed, and passes over a byte order mark.
 fn check_beginning(lines: &mut Lines<impl Read>) -> Result<(), Error> {
     const PACKED: [(&[u8], &str, &str); 4] = [
+        // Packed twice.
         (b"\x1f\x8b", "gzip", "gzip"),
         (b"\x28\xb5\x2f\xfd", "zstd", "zstd"),
         (b"\xfd7zXZ\0", "xz", "xz"),
@@ -164,95 +308,6 @@ fn check_beginning(lines: &mut Lines<impl Read>) -> Result<(), Error> {
     Ok(())
 }
 
-/// What an event asks for, without its time and line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Ask {
-    key: KeyId,
-    cost: u64,
-    op: Op,
-}
-
-/// How lines become events in order.
-#[derive(Debug)]
-struct Source {
-    format: Format,
-    span: u64,
-    reorder: Reorder<Ask>,
-}
-
-impl Source {
-    fn read(&self, line: &Line<'_>, keys: &mut Keys) -> Result<Held<Ask>, Reason> {
-        let text = line
-            .text
-            .ok_or_else(|| Reason::new(format!("the line is longer than {MAX_LINE} bytes")))?;
-        let event = match self.format {
-            Format::Combined => combined::parse(text)?,
-            Format::Jsonl => jsonl::parse(text)?,
-        };
-        let key = keys.id(&event.key).ok_or_else(|| Reason::new("more than 2^32 keys"))?;
-        let what = Ask { key, cost: event.cost, op: event.op };
-        Ok(Held { at: event.at, line: line.number, what })
-    }
-
-    fn report(&self, summary: &mut Summary) {
-        summary.format = Some(self.format);
-        summary.reorder_ns = self.span;
-        summary.disorder = self.reorder.disorder();
-    }
-}
-
-/// Asks the limiter, and counts the answers.
-struct Decider<F> {
-    limiter: Limiter,
-    keys: Keys,
-    busiest: Busiest,
-    each: F,
-}
-
-impl<F: FnMut(&Decided<'_>) -> io::Result<()>> Decider<F> {
-    fn decide(&mut self, event: Held<Ask>, summary: &mut Summary) -> Result<(), Error> {
-        let Held { at, line, what: Ask { key, cost, op } } = event;
-        let Some(row) = self.keys.row(key) else { return Ok(()) };
-        let name: &str = &row.name;
-        let mut refunded = None;
-        let decision = match op {
-            Op::Acquire => self.limiter.try_acquire_at(name, cost, at),
-            Op::Peek => self.limiter.peek_at(name, cost, at),
-            Op::Refund => {
-                refunded = Some(self.limiter.refund_at(name, cost, at));
-                self.limiter.peek_at(name, 0, at)
-            }
-        };
-        // No policy comes with a call here.
-        let Some(policy) = self.limiter.policy_of(&decision) else { return Ok(()) };
-        let limit = self.limiter.limit_of(&decision);
-        let decided = Decided { line, at, key: name, cost, op, decision, refunded, policy, limit };
-        (self.each)(&decided).map_err(Error::write)?;
-        summary.count(&decided);
-        if op == Op::Acquire {
-            self.busiest.add(at, decision.is_allowed());
-            row.requests += 1;
-            row.denied += u64::from(decision.is_denied());
-        }
-        Ok(())
-    }
-
-    fn report(&self, summary: &mut Summary) {
-        summary.keys = u64::try_from(self.keys.len()).unwrap_or(u64::MAX);
-        summary.busiest = self.busiest.second();
-        summary.busiest_reopened = self.busiest.reopened();
-        summary.store = self.limiter.stats();
-        let denied = self.keys.most_denied(TOP_DENIED).into_iter();
-        summary.top_denied = denied
-            .map(|row| DeniedKey {
-                key: row.name.to_string(),
-                denied: row.denied,
-                requests: row.requests,
-            })
-            .collect();
-    }
-}
-
 impl BadLines {
     fn add(&mut self, line: u64, reason: Reason) {
         self.count += 1;
@@ -262,26 +317,10 @@ impl BadLines {
     }
 }
 
-impl Summary {
+impl LogFacts {
     /// Widens the span of the log.
     fn saw(&mut self, at: Nanos) {
         let (first, last) = self.span.unwrap_or((at, at));
         self.span = Some((first.min(at), last.max(at)));
-    }
-
-    fn count(&mut self, decided: &Decided<'_>) {
-        match decided.op {
-            Op::Acquire => {
-                self.requests += 1;
-                self.admitted += u64::from(decided.decision.is_allowed());
-                self.denied += u64::from(decided.decision.is_denied());
-                self.denied_never += u64::from(decided.decision.is_never());
-            }
-            Op::Peek => self.peeks += 1,
-            Op::Refund => {
-                self.refunds += 1;
-                self.refunded_tokens += u128::from(decided.refunded.unwrap_or(0));
-            }
-        }
     }
 }

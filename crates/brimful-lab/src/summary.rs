@@ -1,8 +1,8 @@
 //! What a replay found.
 
-mod bound;
-mod json;
-mod text;
+pub(crate) mod bound;
+pub(crate) mod json;
+pub(crate) mod text;
 
 use brimful::{Nanos, Policy, Stats};
 
@@ -31,6 +31,8 @@ pub struct Summary {
     pub denied: u64,
     /// Those of them that no wait would have helped.
     pub denied_never: u64,
+    /// Keys that were denied at least once.
+    pub denied_keys: u64,
     /// Events that only looked (`peek`).
     pub peeks: u64,
     /// Events that gave tokens back (`refund`).
@@ -50,7 +52,7 @@ pub struct Summary {
     pub disorder: Disorder,
     /// Lines that gave no decision.
     pub bad_lines: BadLines,
-    /// The keys with the most denials, at most ten; of equals the one with fewer requests first,
+    /// The keys with the most denials, at most ten unless told otherwise; of equals the one with fewer requests first,
     /// then by name.
     pub top_denied: Vec<DeniedKey>,
     /// The limiter's own counters.
@@ -89,35 +91,19 @@ pub struct DeniedKey {
     pub requests: u64,
 }
 
-impl Summary {
-    /// What an empty log gives.
-    pub(crate) fn new(policy: Policy) -> Self {
-        Self {
-            policy,
-            format: None,
-            lines: 0,
-            requests: 0,
-            keys: 0,
-            admitted: 0,
-            denied: 0,
-            denied_never: 0,
-            peeks: 0,
-            refunds: 0,
-            refunded_tokens: 0,
-            span: None,
-            busiest: None,
-            busiest_reopened: 0,
-            reorder_ns: 0,
-            disorder: Disorder::default(),
-            bad_lines: BadLines::default(),
-            top_denied: Vec::new(),
-            store: Stats::default(),
-        }
-    }
+/// What was seen of a log, whatever was decided.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LogFacts {
+    pub(crate) format: Option<Format>,
+    pub(crate) lines: u64,
+    pub(crate) span: Option<(Nanos, Nanos)>,
+    pub(crate) reorder_ns: u64,
+    pub(crate) disorder: Disorder,
+    pub(crate) bad_lines: BadLines,
 }
 
 /// `part` of `whole` in thousandths, rounded to the nearest, a half up; 0 of 0 is 0.
-fn per_mille(part: u64, whole: u64) -> u64 {
+pub(crate) fn per_mille(part: u64, whole: u64) -> u64 {
     let (part, whole) = (u128::from(part), u128::from(whole.max(1)));
     u64::try_from((part * 2000 + whole) / (whole * 2)).unwrap_or(u64::MAX)
 }

@@ -1,6 +1,11 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::civil;
+use crate::template::Template;
+use crate::wanted::Wanted;
+
+const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
 
 /// 2015-05-17T10:05:03Z.
 const AT: u64 = 1_431_857_103;
@@ -111,6 +116,100 @@ fn bad_lines_and_why() {
     assert_eq!(read(host), Err("the host is `\u{fffd}\\u{1b}`, expected UTF-8".to_owned()));
 }
 
+fn reader(key: &str) -> Result<Reader, String> {
+    let template: Template = key.parse().unwrap();
+    Reader::new(&Wanted { key: Some(template), ..Wanted::default() }).map_err(|e| e.to_string())
+}
+
+fn key_of(template: &str, line: &[u8]) -> Result<String, String> {
+    let reader = reader(template).unwrap();
+    reader.read(line).map(|event| event.key.into_owned()).map_err(|reason| reason.to_string())
+}
+
+#[test]
+fn every_field_has_its_name() {
+    let line = br#"198.18.0.1 id ann lee [17/May/2015:10:05:03 +0200] "GET /a b?x=1?2 HTTP/1.1" 200 12 "http://r/\"q" "agent \\ x" more"#;
+    for (field, value) in [
+        ("remote_addr", "198.18.0.1"),
+        ("ident", "id"),
+        ("remote_user", "ann lee"),
+        ("time_local", "17/May/2015:10:05:03 +0200"),
+        ("request", "GET /a b?x=1?2 HTTP/1.1"),
+        ("method", "GET"),
+        ("path", "/a b"),
+        ("query", "x=1?2"),
+        ("protocol", "HTTP/1.1"),
+        ("status", "200"),
+        ("body_bytes_sent", "12"),
+        ("referer", r#"http://r/\"q"#),
+        ("user_agent", r"agent \\ x"),
+    ] {
+        assert_eq!(key_of(&format!("{{{field}}}"), line), Ok(value.to_owned()), "{field}");
+    }
+    // A template of the default is the default.
+    assert_eq!(parse(line).unwrap(), reader("{remote_addr}").unwrap().read(line).unwrap());
+    let words = "there is no field `pat`; there are remote_addr, ident, remote_user, time_local, \
+                 request, method, path, query, protocol, status, body_bytes_sent, referer, user_agent";
+    assert_eq!(reader("{pat}").unwrap_err(), words);
+}
+
+#[test]
+fn requests_of_all_kinds() {
+    let fault = |request: &str, expected: &str| {
+        Err(format!("the request is `{request}`, expected {expected}"))
+    };
+    let (parts, protocol) = ("`METHOD TARGET PROTOCOL`", "a protocol like `HTTP/1.1` at its end");
+    let good = |key: &str| Ok(key.to_owned());
+    for (request, template, expected) in [
+        ("GET / HTTP/1.1", "{method} {path}", good("GET /")),
+        ("GET / HTTP/1.1", "[{query}]", good("[]")),
+        ("GET /? HTTP/1.1", "[{query}]", good("[]")),
+        // HTTP/0.9 has no protocol; it is not taken from the target.
+        ("GET /a b", "{method} {path}", good("GET /a b")),
+        ("GET /a", "{protocol}", fault("GET /a", protocol)),
+        ("OPTIONS * HTTP/1.1", "{path}", good("*")),
+        ("GET http://h/p?q HTTP/1.1", "{path} {query}", good("http://h/p q")),
+        ("-", "{request}", good("-")),
+        ("-", "{path}", fault("-", parts)),
+        ("", "{method}", fault("", parts)),
+        (" /", "{method}", fault(" /", parts)),
+        ("GET ", "{method}", fault("GET ", parts)),
+        (r"\x16\x03\x01", "{method}", fault(r"\x16\x03\x01", parts)),
+    ] {
+        let line = format!("h - - [17/May/2015:10:05:03 +0000] \"{request}\" 200 1");
+        assert_eq!(key_of(template, line.as_bytes()), expected, "{request} {template}");
+    }
+}
+
+#[test]
+fn what_a_line_does_not_have() {
+    let common = br#"h - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1"#;
+    let missing = "the referer and the user agent are not there in quotes";
+    for field in ["{referer}", "{user_agent}"] {
+        assert_eq!(key_of(field, common), Err(missing.to_owned()));
+    }
+    let latin = b"h - - [17/May/2015:10:05:03 +0000] \"GET /\xe9 HTTP/1.1\" 200 1";
+    assert_eq!(key_of("{path}", latin), Err("path is `/\u{fffd}`, expected UTF-8".to_owned()));
+    assert_eq!(key_of("{method}", latin), Ok("GET".to_owned()));
+}
+
+#[test]
+fn the_size_can_be_the_cost() {
+    let wanted = |cost: &str| Wanted { cost: Some(cost.to_owned()), ..Wanted::default() };
+    let reader = Reader::new(&wanted("body_bytes_sent")).unwrap();
+    let cost = |size: &str| {
+        let line = format!("h - - [17/May/2015:10:05:03 +0000] \"-\" 200 {size} \"-\" \"-\"");
+        reader.read(line.as_bytes()).map(|event| event.cost).map_err(|reason| reason.to_string())
+    };
+    assert_eq!((cost("-"), cost("0"), cost("1234")), (Ok(0), Ok(0), Ok(1234)));
+    assert_eq!(cost("18446744073709551615"), Ok(u64::MAX));
+    assert!(cost("18446744073709551616").unwrap_err().starts_with("the size is `18446744073709"));
+    let fault = Reader::new(&wanted("status")).unwrap_err();
+    assert_eq!(fault.to_string(), "there is no cost field `status`; there are body_bytes_sent");
+    let fault = Reader::new(&Wanted { time: Some("t".into()), ..Wanted::default() }).unwrap_err();
+    assert!(fault.is_usage() && fault.to_string().contains("no time field `t`"), "{fault}");
+}
+
 proptest! {
     #[test]
     fn random_bytes_never_panic(line in prop::collection::vec(any::<u8>(), 0..200)) {
@@ -119,7 +218,12 @@ proptest! {
 
     /// A good line with some bytes changed, lost or put in.
     #[test]
-    fn nearly_good_lines_never_panic(changes in prop::collection::vec((0..90_usize, any::<u8>(), 0..3), 0..6)) {
+    fn every_field_of_nearly_good_lines_never_panics(
+        changes in prop::collection::vec((0..90_usize, any::<u8>(), 0..3), 0..6),
+    ) {
+        let all = "{remote_addr} {ident} {remote_user} {time_local} {request} {method} {path} \
+                   {query} {protocol} {status} {body_bytes_sent} {referer} {user_agent}";
+        let all = reader(all).unwrap();
         let mut line = br#"198.18.0.1 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 12 "-" "agent x""#.to_vec();
         for (place, byte, what) in changes {
             let place = place % line.len();
@@ -129,7 +233,10 @@ proptest! {
                 _ => drop(line.remove(place)),
             }
         }
-        let _ = parse(&line);
+        let plain = parse(&line);
+        if let Ok(event) = all.read(&line) {
+            prop_assert_eq!(Ok(event.at), plain.map(|plain| plain.at));
+        }
     }
 
     #[test]
@@ -139,7 +246,6 @@ proptest! {
         let utc = civil::Utc(Nanos::from_secs(east as u64)).to_string();
         // 2015-05-17T10:05:03Z
         let month = &MONTHS[utc[5..7].parse::<usize>().unwrap() * 3 - 3..][..3];
-        let month = std::str::from_utf8(month).unwrap();
         let (year, day, clock) = (&utc[..4], &utc[8..10], &utc[11..19]);
         let (sign, offset) = (if zone < 0 { '-' } else { '+' }, zone.abs());
         let line = format!("h - - [{day}/{month}/{year}:{clock} {sign}{:02}{:02}] \"-\" 200 1", offset / 60, offset % 60);

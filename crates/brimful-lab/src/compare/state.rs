@@ -17,7 +17,7 @@ pub struct State {
     pub slot_bytes: u64,
     /// Entries in the log; 0 for the algorithms that have none.
     pub log_entries: u64,
-    /// Bytes of a log entry.
+    /// Bytes of a log entry; 0 for the algorithms that have none.
     pub log_entry_bytes: u64,
 }
 
@@ -36,12 +36,13 @@ impl State {
         };
         let (small, more_keys) = (stats(4_000, 4_000)?, stats(8_000, 4_000)?);
         let more_entries = stats(4_000, 8_000)?;
-        let (slots, entries) = (|s: &Stats| s.slots, |s: &Stats| s.max_log_entries);
-        Ok(Self {
-            slot_bytes: bytes_of_one(&small, &more_keys, slots),
-            log_entries: log_entries(limit)?,
-            log_entry_bytes: bytes_of_one(&small, &more_entries, entries),
-        })
+        let slot_bytes = bytes_of_one(&small, &more_keys, |stats| stats.slots);
+        let log_entries = log_entries(limit)?;
+        let log_entry_bytes = match log_entries {
+            0 => 0,
+            _ => bytes_of_one(&small, &more_entries, |stats| stats.max_log_entries),
+        };
+        Ok(Self { slot_bytes, log_entries, log_entry_bytes })
     }
 }
 

@@ -57,15 +57,16 @@ fn bad_lines_and_why() {
         ("[1, \"k\"]", "invalid type: sequence, expected an event object"),
         ("5", "invalid type: integer `5`, expected an event object"),
         (r#"{"at_ns": 1}"#, "the key is missing"),
-        (r#"{"key": "k"}"#, "the time is missing, expected `at_ns` or `at`"),
+        (
+            r#"{"key": "k"}"#,
+            "the time is missing, expected one of at_ns, at, timestamp, @timestamp, time, ts, datetime, time_local, time_iso8601, msec",
+        ),
         (r#"{"at_ns": 1, "at": "1", "key": "k"}"#, "both `at_ns` and `at` are there"),
         (r#"{"at_ns": 1, "at_ns": 1, "key": "k"}"#, "duplicate field `at_ns`"),
         (r#"{"at_ns": 1, "key": "k", "key": "j"}"#, "duplicate field `key`"),
-        (
-            r#"{"at_ns": 1, "key": 5}"#,
-            "invalid type: integer `5`, expected text for `key` and `op`",
-        ),
-        (r#"{"at_ns": 1, "key": null}"#, "invalid type: null, expected text for `key` and `op`"),
+        (r#"{"at_ns": 1, "key": 5}"#, "key is `5`, expected text"),
+        (r#"{"at_ns": 1, "key": null}"#, "key is `null`, expected text"),
+        (r#"{"at_ns": 1, "key": "k", "op": 5}"#, "op is `5`, expected text"),
         (
             r#"{"at_ns": 1, "key": "k", "op": "take"}"#,
             "op is `take`, expected `acquire`, `peek` or `refund`",
@@ -133,7 +134,153 @@ fn what_is_shown_of_a_bad_line_is_short_and_harmless() {
     assert!(reason.starts_with(r"op is `\u{1b}[2Jxxx") && reason.len() < 120, "{reason}");
 }
 
+#[test]
+fn the_short_way_leaves_what_is_not_json_to_the_long_way() {
+    for value in [
+        "1.",
+        "-",
+        "- 1",
+        "-.5",
+        ".5",
+        "01",
+        "-01",
+        "+1",
+        "1.2.3",
+        "1e",
+        "nul",
+        "truex",
+        "True",
+        "x",
+        "'x'",
+        "\"x",
+        "{",
+        "[1",
+        "",
+        "1 2",
+        "\"\u{1}\"",
+    ] {
+        let line = format!(r#"{{"at_ns": 1, "x": {value}, "key": "k"}}"#);
+        assert_eq!(plain::parse(line.as_bytes()), None, "{line}");
+        assert!(parse(line.as_bytes()).is_err(), "{line}");
+    }
+    for value in
+        ["0", "-0", "-0.50", "12.0", "null", "true", "false", "\"x\"", "1e5", "{}", "[[1]]"]
+    {
+        let line = format!(r#"{{"at_ns": 1, "x": {value}, "key": "k"}}"#);
+        assert_eq!(parse(line.as_bytes()), Ok(event(1, "k", 1, Op::Acquire)), "{line}");
+    }
+    // A time that is not the time is ignored, and bad when it is there twice, whichever way.
+    assert!(parse(br#"{"at_ns": 1, "ts": 1, "key": "k"}"#).is_ok());
+    let twice = parse(br#"{"at_ns": 1, "ts": 1, "key": "k", "ts": 1}"#).unwrap_err();
+    assert_eq!(twice.to_string(), "duplicate field `ts`");
+}
+
+fn reader(key: &str, time: &str, cost: &str) -> Reader {
+    let said = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
+    let key = said(key).map(|key| key.parse().unwrap());
+    Reader::new(&Wanted { key, time: said(time), cost: said(cost), unit: None }).unwrap()
+}
+
+#[test]
+fn keys_of_any_field() {
+    let good = |key: &str| Ok(key.to_owned());
+    let bad = |reason: &str| Err(reason.to_owned());
+    let several = bad("duplicate field `a.b`");
+    for (fields, template, expected) in [
+        (r#""a": "x""#, "{a}", good("x")),
+        (r#""a": "x\n\u00e9""#, "{a}", good("x\né")),
+        (r#""a": 1.50"#, "{a}", good("1.50")),
+        (r#""a": -1e400"#, "{a}", good("-1e400")),
+        (r#""a": true, "b": false"#, "{a}{{{b}", good("true{false")),
+        (r#""a": {"b": {"c": "x"}}"#, "{a.b.c}", good("x")),
+        (r#""a.b.c": "x""#, "{a.b.c}", good("x")),
+        (r#""a.b": {"c": "x"}"#, "{a.b.c}", good("x")),
+        (r#""a": {"b.c": "x", "d": 1}"#, "{a.b.c}-{a.d}-{a.b.c}", good("x-1-x")),
+        (r#""a": {"\u0062": "x"}"#, "{a.b}", good("x")),
+        (r#""a": {"b": "x"}, "a.b": "y""#, "{a.b}", several.clone()),
+        (r#""a": {"b": "x", "b": "x"}"#, "{a.b}", bad("duplicate field `b`")),
+        (r#""a": {"b": "x"}, "a": {"b": "x"}"#, "{a.b}", several.clone()),
+        (r#""b": "x", "b": "x", "a": 1"#, "{a}", good("1")),
+        (r#""": "x", "a.": "y""#, "{a.}", good("y")),
+        (r#""a": null"#, "{a}", bad("`a` is missing")),
+        (r#""a": {"c": 1}"#, "{a.b}", bad("`a.b` is missing")),
+        (r#""a": [{"b": 1}]"#, "{a.b}", bad("`a.b` is missing")),
+        (r#""a": "x""#, "{a.b}", bad("`a.b` is missing")),
+        (r#""a": {}"#, "{a}", bad("a is `{}`, expected text, a number, true or false")),
+        (r#""a": ["x"]"#, "{a}", bad("a is `[\"x\"]`, expected text, a number, true or false")),
+        (r#""a": "\ud800""#, "{a}", bad("not JSON: unexpected end of hex escape at column 26")),
+    ] {
+        let line = format!(r#"{{"at_ns": 7, {fields}}}"#);
+        let read = reader(template, "", "").read(line.as_bytes());
+        let found = read.map(|event| event.key.into_owned()).map_err(|reason| reason.to_string());
+        assert_eq!(found, expected, "{line} {template}");
+    }
+}
+
+#[test]
+fn times_and_costs_of_any_field() {
+    const AT: u64 = 1_431_857_103_000_000_000;
+    let date = r#""2015-05-17T10:05:03Z""#;
+    let bad = |reason: &str| Err(reason.to_owned());
+    for (fields, time, cost, expected) in [
+        (format!(r#""timestamp": {date}"#), "", "", Ok((AT, 1))),
+        (format!(r#""time": 5, "timestamp": {date}"#), "", "", Ok((AT, 1))),
+        (format!(r#""at": {date}"#), "", "", Ok((AT, 1))),
+        (r#""time": "x", "at_ns": 4"#.into(), "", "", Ok((4, 1))),
+        (r#""ts": 1431857103.0"#.into(), "", "", Ok((AT, 1))),
+        (r#""ts": "1431857103000""#.into(), "", "", Ok((AT, 1))),
+        (r#""msec": "1431857103.000""#.into(), "", "", Ok((AT, 1))),
+        (r#""time_local": "17/May/2015:10:05:03 +0000""#.into(), "", "", Ok((AT, 1))),
+        (r#""a": {"t_ms": 5}, "at_ns": "no""#.into(), "a.t_ms", "", Ok((5_000_000, 1))),
+        (r#""at_ns": 5"#.into(), "at_ns", "", Ok((5, 1))),
+        (r#""at_ns": 5, "b": {"n": 9}, "cost": 3"#.into(), "", "b.n", Ok((5, 9))),
+        (r#""at_ns": 5, "n": "9""#.into(), "", "n", Ok((5, 9))),
+        (r#""at_ns": 5, "m": 9"#.into(), "", "n", Ok((5, 1))),
+        (r#""at_ns": 5, "cost": "9""#.into(), "", "", bad(r#"cost is `"9"`, expected "#)),
+        (r#""at_ns": 5, "n": "9x""#.into(), "", "n", bad("n is `9x`, expected ")),
+        (r#""at_ns": 5"#.into(), "t", "", bad("`t` is missing")),
+        (r#""t": null"#.into(), "t", "", bad("t is `null`, expected a time like ")),
+        (r#""t": {"u": 1}"#.into(), "t", "", bad("t is `{\"u\": 1}`, expected a time like ")),
+        (r#""timestamp": "x""#.into(), "", "", bad("timestamp is `\"x\"`, expected a time like ")),
+    ] {
+        let line = format!(r#"{{"key": "k", {fields}}}"#);
+        match (reader("", time, cost).read(line.as_bytes()), expected) {
+            (Ok(event), Ok(expected)) => {
+                assert_eq!((event.at.as_nanos(), event.cost), expected, "{line}");
+            }
+            (Err(reason), Err(begins)) => {
+                assert!(reason.to_string().starts_with(&begins), "{line}: {reason}");
+            }
+            (found, _) => panic!("{line}: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_name_of_many_parts_is_looked_for_as_deep_as_it_is() {
+    let deep = 400;
+    let name = format!("a{}", ".a".repeat(deep));
+    let line = |inner: &str| {
+        let (open, close) = (r#"{"a":"#.repeat(deep), "}".repeat(deep));
+        format!(r#"{{"at_ns": 1, "a": {open}{inner}{close}}}"#)
+    };
+    let reader = reader(&format!("{{{name}}}"), "", "");
+    assert_eq!(reader.read(line("\"x\"").as_bytes()).unwrap().key, "x");
+    assert!(reader.read(line("null").as_bytes()).is_err());
+    let long = "t".repeat(257);
+    let fault = Reader::new(&Wanted { time: Some(long), ..Wanted::default() }).unwrap_err();
+    assert_eq!(fault.to_string(), "the name of the time field has 257 bytes, expected 1 to 256");
+}
+
 proptest! {
+    #[test]
+    fn lines_with_fields_inside_never_panic(
+        line in r#"\{"at_ns": ?1(, ?"(a|b|a\.b|a\\u002eb)": ?(\{"(a|b|b\.c)": ?("x"|1|\{\}|null)\}?|"x"|1)){0,4}\}?"#
+    ) {
+        let _ = reader("{a} {a.b} {a.b.c}", "", "").read(line.as_bytes());
+        let _ = reader("", "a.b", "a").read(line.as_bytes());
+    }
+
     #[test]
     fn random_bytes_never_panic(line in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = parse(&line);
@@ -141,9 +288,9 @@ proptest! {
 
     #[test]
     fn nearly_good_lines_never_panic_and_both_ways_agree(
-        line in r#"\{ ?"(at_ns|key|cost|at|op)": ?("?[a-z0-9.\\é-]{0,21}"?)(, ?"(key|cost|at_ns|op)" ?: ?("[a-z]{0,8}"|-?[0-9]{1,21}|"peek")){0,4} ?\}? ?"#
+        line in r#"\{ ?"(at_ns|key|cost|at|op)": ?("?[a-z0-9.\\é-]{0,21}"?)(, ?"(key|cost|at_ns|op|x|time)" ?: ?("[a-z]{0,8}"|-? ?[0-9]{1,21}(\.[0-9]{0,2})?(e1)?|"peek"|true|null|nul|\{\})){0,4} ?\}? ?"#
     ) {
-        let long = parse_any(line.as_bytes());
+        let long = Reader::usual().read_any(line.as_bytes());
         if let Some(short) = plain::parse(line.as_bytes()) {
             prop_assert_eq!(Ok(short), long);
         }
@@ -156,7 +303,7 @@ proptest! {
         let written = serde_json::json!({"at_ns": at, "key": key, "cost": cost, "op": op.name()}).to_string();
         let expected = Ok(event(at, &key, cost, op));
         prop_assert_eq!(&parse(written.as_bytes()), &expected);
-        prop_assert_eq!(&parse_any(written.as_bytes()), &expected);
+        prop_assert_eq!(&Reader::usual().read_any(written.as_bytes()), &expected);
         let decimal = format!("{}.{:09}", at / 1_000_000_000, at % 1_000_000_000);
         let written = serde_json::json!({"at": decimal, "key": key, "cost": cost, "op": op.name()}).to_string();
         prop_assert_eq!(&parse(written.as_bytes()), &expected);
@@ -167,5 +314,7 @@ proptest! {
     fn plain_lines_are_read_the_short_way(at in 0..=Nanos::MAX.as_nanos(), key in "[a-z0-9.: ]{0,20}", cost in 0..100_u64) {
         let written = format!(r#"{{"at_ns": {at}, "key": "{key}", "cost": {cost}}}"#);
         prop_assert_eq!(plain::parse(written.as_bytes()), Some(event(at, &key, cost, Op::Acquire)));
+        let more = format!(r#"{{"s": -1.5, "at_ns": {at}, "t": "{key}", "key": "{key}", "n": {cost}, "w": null, "cost": {cost}, "b": false}}"#);
+        prop_assert_eq!(plain::parse(more.as_bytes()), Some(event(at, &key, cost, Op::Acquire)));
     }
 }

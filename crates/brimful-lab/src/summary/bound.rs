@@ -3,7 +3,7 @@
 use brimful::{Algorithm, Limit, Policy};
 
 /// One phrase for one limit.
-pub(super) fn of(limit: &Limit) -> String {
+pub(crate) fn of(limit: &Limit) -> String {
     let tokens = limit.tokens();
     // The quota alone is the name of the same limit without its name and burst.
     let plain = Limit::new(tokens, limit.period());
@@ -29,8 +29,14 @@ pub(super) fn of(limit: &Limit) -> String {
     }
 }
 
+/// A limit with its algorithm, without which a token bucket is written.
+pub(crate) fn spec(limit: &Limit) -> String {
+    let (spec, algorithm) = (limit.to_string(), limit.chosen_algorithm().name());
+    if spec.ends_with(algorithm) { spec } else { format!("{spec} {algorithm}") }
+}
+
 /// One phrase for a policy that is a word.
-pub(super) fn of_word(policy: &Policy) -> Option<(&'static str, &'static str)> {
+pub(crate) fn of_word(policy: &Policy) -> Option<(&'static str, &'static str)> {
     if policy.is_unlimited() {
         Some(("unlimited", "everything is admitted"))
     } else if policy.is_blocked() {

@@ -15,6 +15,7 @@ struct Fields<'a> {
     denied: u64,
     denied_per_mille: u64,
     denied_never: u64,
+    denied_keys: u64,
     peeks: u64,
     refunds: u64,
     refunded_tokens: u128,
@@ -30,7 +31,7 @@ struct Fields<'a> {
 }
 
 #[derive(Serialize)]
-struct BusiestSecond {
+pub(crate) struct BusiestSecond {
     at_ns: u64,
     requests: u64,
     admitted: u64,
@@ -39,7 +40,7 @@ struct BusiestSecond {
 }
 
 #[derive(Serialize)]
-struct OutOfOrder {
+pub(crate) struct OutOfOrder {
     lines: u64,
     most_ns: u64,
     buffer_ns: u64,
@@ -48,7 +49,7 @@ struct OutOfOrder {
 }
 
 #[derive(Serialize)]
-struct BadLines<'a> {
+pub(crate) struct BadLines<'a> {
     count: u64,
     first: Vec<BadLine<'a>>,
 }
@@ -60,7 +61,7 @@ struct BadLine<'a> {
 }
 
 #[derive(Serialize)]
-struct LimitFields<'a> {
+pub(crate) struct LimitFields<'a> {
     name: &'a str,
     spec: String,
     algorithm: &'static str,
@@ -71,7 +72,7 @@ struct LimitFields<'a> {
 }
 
 #[derive(Serialize)]
-struct TopDenied<'a> {
+pub(crate) struct TopDenied<'a> {
     key: &'a str,
     denied: u64,
     requests: u64,
@@ -79,7 +80,7 @@ struct TopDenied<'a> {
 }
 
 #[derive(Serialize)]
-struct Store {
+pub(crate) struct Store {
     max_keys: u64,
     slots: u64,
     occupied: u64,
@@ -96,20 +97,8 @@ struct Store {
 
 impl Summary {
     /// One JSON object without a line end. All numbers are exact integers, all times are
-    /// nanoseconds since the Unix epoch:
-    ///
-    /// * `format` (`combined`, `jsonl` or null), `lines`, `requests`, `keys`, `admitted`, `denied`,
-    ///   `denied_per_mille` (of the requests, rounded), `denied_never`, `peeks`, `refunds`,
-    ///   `refunded_tokens`, `first_ns`, `last_ns`
-    /// * `busiest_second`: `at_ns`, `requests`, `admitted`, `denied`, `reopened`; or null
-    /// * `out_of_order`: `lines`, `most_ns`, `buffer_ns`, `late`, `released_early`
-    /// * `bad_lines`: `count`, and `first`, a list of `line` and `reason`
-    /// * `policy`: `unlimited`, `blocked`, or the policy's name; `limits`: a list of `name`, `spec`,
-    ///   `algorithm`, `tokens`, `period_ns`, `capacity`, `bound`
-    /// * `top_denied`: a list of `key`, `denied`, `requests`, `denied_per_mille`
-    /// * `store`: `max_keys`, `slots`, `occupied`, `bytes`, `evicted_lossless`, `evicted_forced`,
-    ///   `forgiven_tokens`, `store_full`, `shared`, `left_shared`, `log_entries`,
-    ///   `max_log_entries`
+    /// nanoseconds since the Unix epoch. `docs/replay-json.md` says what each field means; a test
+    /// holds that page and this output together.
     #[must_use]
     pub fn to_json(&self) -> String {
         let fields = Fields {
@@ -121,6 +110,7 @@ impl Summary {
             denied: self.denied,
             denied_per_mille: per_mille(self.denied, self.requests),
             denied_never: self.denied_never,
+            denied_keys: self.denied_keys,
             peeks: self.peeks,
             refunds: self.refunds,
             refunded_tokens: self.refunded_tokens,
@@ -138,7 +128,7 @@ impl Summary {
         serde_json::to_string(&fields).unwrap_or_default()
     }
 
-    fn busiest_fields(&self) -> Option<BusiestSecond> {
+    pub(crate) fn busiest_fields(&self) -> Option<BusiestSecond> {
         self.busiest.map(|second| BusiestSecond {
             at_ns: second.at.as_nanos(),
             requests: second.requests,
@@ -148,7 +138,7 @@ impl Summary {
         })
     }
 
-    fn order_fields(&self) -> OutOfOrder {
+    pub(crate) fn order_fields(&self) -> OutOfOrder {
         OutOfOrder {
             lines: self.disorder.lines,
             most_ns: self.disorder.most_ns,
@@ -158,13 +148,13 @@ impl Summary {
         }
     }
 
-    fn bad_line_fields(&self) -> BadLines<'_> {
+    pub(crate) fn bad_line_fields(&self) -> BadLines<'_> {
         let first = self.bad_lines.first.iter();
         let first = first.map(|bad| BadLine { line: bad.line, reason: &bad.reason }).collect();
         BadLines { count: self.bad_lines.count, first }
     }
 
-    fn top_fields(&self) -> Vec<TopDenied<'_>> {
+    pub(crate) fn top_fields(&self) -> Vec<TopDenied<'_>> {
         let top = self.top_denied.iter().map(|row| TopDenied {
             key: &row.key,
             denied: row.denied,
@@ -174,7 +164,7 @@ impl Summary {
         top.collect()
     }
 
-    fn store_fields(&self) -> Store {
+    pub(crate) fn store_fields(&self) -> Store {
         let stats = &self.store;
         Store {
             max_keys: stats.max_keys,
@@ -193,7 +183,7 @@ impl Summary {
     }
 }
 
-fn limit(limit: &Limit) -> LimitFields<'_> {
+pub(crate) fn limit(limit: &Limit) -> LimitFields<'_> {
     LimitFields {
         name: limit.name(),
         spec: limit.to_string(),

@@ -62,7 +62,7 @@ impl Summary {
         }
     }
 
-    fn log(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    pub(crate) fn log(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("\nlog\n")?;
         let format = self.format.map_or("", |format| format.name());
         row(f, "  lines", format_args!("{} {format}", self.lines).to_string().trim_end())?;
@@ -91,18 +91,17 @@ impl Summary {
             return row(f, &format!("  {word}"), words);
         }
         for limit in self.policy.limits() {
-            // A token bucket is written without its algorithm.
-            let algorithm = limit.chosen_algorithm().name();
-            let mut spec = limit.to_string();
-            if !spec.ends_with(algorithm) {
-                spec = format!("{spec} {algorithm}");
-            }
+            let spec = bound::spec(limit);
             writeln!(f, "  {spec}\n    {}", bound::of(limit))?;
         }
         Ok(())
     }
 
     fn top(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.top_denied.is_empty() && self.denied_keys > 0 {
+            // None was asked for.
+            return Ok(());
+        }
         f.write_str("\ntop denied keys\n")?;
         if self.top_denied.is_empty() {
             return f.write_str("  none\n");
@@ -157,12 +156,12 @@ fn row(f: &mut fmt::Formatter<'_>, label: &str, figures: impl fmt::Display) -> f
 }
 
 /// `1 request`, `2 requests`.
-fn counted(count: u64, what: &str) -> String {
+pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A share with one decimal. Neither a few are shown as none nor most as all.
-fn percent(part: u64, whole: u64) -> String {
+pub(crate) fn percent(part: u64, whole: u64) -> String {
     match per_mille(part, whole) {
         0 if part > 0 => "<0.1%".into(),
         1000 if part < whole => ">99.9%".into(),
@@ -171,7 +170,7 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 /// A key as it is shown: without control characters, and cut where it is long.
-fn shown(key: &str) -> String {
+pub(crate) fn shown(key: &str) -> String {
     let key = printable(key);
     match key.char_indices().nth(KEY) {
         None => key.into_owned(),
