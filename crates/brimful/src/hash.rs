@@ -12,9 +12,11 @@ use crate::key::Key;
 #[derive(Clone, Copy)]
 pub(crate) struct Secret([u64; 2]);
 
-/// 128 bits that stand for a key. The low half is the fingerprint kept in a slot.
+/// 128 bits that stand for a key. The first half is the fingerprint kept in a slot. (Two halves
+/// rather than one number, because tables of these are large and a number would be aligned to 16
+/// bytes.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct KeyHash(u128);
+pub(crate) struct KeyHash([u64; 2]);
 
 /// Keys up to this many encoded bytes are hashed in one piece.
 const SHORT: usize = 64;
@@ -46,7 +48,7 @@ impl Secret {
             }
         });
         hasher.write(buffer.get(..filled).unwrap_or(&[]));
-        KeyHash(hasher.finish128().as_u128())
+        KeyHash::of(&hasher)
     }
 
     /// The same over some bytes and what they are said of.
@@ -54,17 +56,19 @@ impl Secret {
         let mut hasher = SipHasher13::new_with_keys(self.0[0], self.0[1]);
         hasher.write(&about.to_le_bytes());
         hasher.write(bytes);
-        KeyHash(hasher.finish128().as_u128())
+        KeyHash::of(&hasher)
     }
 }
 
 impl KeyHash {
+    fn of(hasher: &SipHasher13) -> Self {
+        let hash = hasher.finish128();
+        Self([hash.h1, hash.h2])
+    }
+
     /// What a slot keeps of the key.
     pub(crate) const fn fingerprint(self) -> u64 {
-        #[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
-        {
-            self.0 as u64
-        }
+        self.0[0]
     }
 }
 

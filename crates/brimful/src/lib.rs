@@ -33,7 +33,8 @@
 //! * **Time may go backwards.** A reading before a key's last change, by up to the longest fill
 //!   time or window of its limits (at least 10 s), counts as that change; beyond it the clock was
 //!   stepped, and debts and counts stay as they are (conformance suite, `model.rs`).
-//! * **Bounded.** A limiter allocates when it is built and never again (`flood.rs`). A slot is free
+//! * **Bounded.** A limiter allocates when it is built and never again (`flood.rs`), but for limits
+//!   that come with calls, whose number is bounded (`given.rs`). A slot is free
 //!   exactly when its key owes nothing, so eviction loses nothing (`eviction_is_lossless`). While no
 //!   more than `max_keys` keys owe, a newcomer finds a slot: of 8 million replacements at exactly
 //!   `max_keys` none missed, which bounds the chance to 4 in 10^7 (`newcomers_find_a_slot` and

@@ -26,7 +26,8 @@ pub use tier::TierLimiter;
 /// A keyed rate limiter with a bounded number of keys.
 ///
 /// Every verb takes `&self` and any [`AsKey`]; share a limiter by reference or in an `Arc`. All
-/// memory is allocated when it is built: no verb allocates, starts a thread or sets a timer.
+/// memory is allocated when it is built: no verb allocates, but for a policy that is new with
+/// [`try_acquire_with`](Self::try_acquire_with), and none starts a thread or sets a timer.
 ///
 /// Verbs without a time read the clock while the key's set is locked (once, for a key that has its
 /// slot); their twins ending in `_at` take the time as an argument.
@@ -45,6 +46,8 @@ pub struct Limiter {
     store: Store,
     /// Limits of the widest policy that a slot has room for.
     max_limits: usize,
+    /// Entries that all sliding logs together can hold.
+    max_log_entries: usize,
     secret: Secret,
     clock: Source,
     max_keys: u64,
@@ -212,7 +215,7 @@ impl Limiter {
             shared: counters.shared.value(),
             left_shared: counters.left_shared.value(),
             log_entries: number(figures.log_entries),
-            max_log_entries: number(figures.max_log_entries),
+            max_log_entries: number(self.max_log_entries),
             resolved: self.counters.resolved(),
             unknown_tier: self.counters.unknown_tier(),
             given_policies: number(given_policies),
@@ -251,12 +254,11 @@ impl Limiter {
         let row = key.with_key(|key| self.rules.resolve(key, tier));
         self.counters.count_resolved();
         match self.rows.policy(row).map(Policy::kind) {
-            Some(Kind::Blocked) => Some(Decision { row, ..Decision::BLOCKED }),
             Some(Kind::Limits(_)) => self.store.newcomer(row, request),
+            Some(Kind::Blocked) => Decision { row, ..Decision::BLOCKED },
             // Rows of the rules are always there.
-            Some(Kind::Unlimited) | None => None,
+            Some(Kind::Unlimited) | None => Decision { row, ..Decision::UNLIMITED },
         }
-        .unwrap_or(Decision { row, ..Decision::UNLIMITED })
     }
 
     fn give_back(&self, key: impl AsKey, tokens: u64, now: impl Fn() -> Nanos) -> u64 {

@@ -11,10 +11,7 @@ use crate::error::Error;
 use crate::policy::Policy;
 use crate::step::Plan;
 use crate::sync::{self, AtomicBool, Ordering, RwLock, RwLockReadGuard};
-use crate::time::Nanos;
 use given::Given;
-
-pub(crate) use given::GENERATIONS;
 
 /// A tier by its number in the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -110,17 +107,24 @@ impl Rows {
         Held { fixed: &self.fixed, given }
     }
 
-    /// The row of a policy that comes with a call at `now`, and whether it took the place of one
-    /// that nothing owes to any more. It stays until that can be said of it too.
+    /// The row of a policy that comes with a call, for as long as the call has it.
     ///
     /// # Errors
-    /// All places are taken, and something may be owed to each.
-    pub(crate) fn give(&self, policy: &Policy, now: Nanos) -> Result<(u32, bool), Error> {
-        if let Some(row) = sync::read(&self.given).find(policy, now) {
-            return Ok((row, false));
+    /// All places are taken by others that are in use.
+    pub(crate) fn give(&self, policy: &Policy) -> Result<InUse<'_>, Error> {
+        let known = sync::read(&self.given).join(policy);
+        if let Some(row) = known {
+            return Ok(InUse { rows: self, row, is_new: false });
         }
         self.has_given.store(true, Ordering::Relaxed);
-        sync::write(&self.given).insert(policy, now)
+        let row = sync::write(&self.given).insert(policy)?;
+        Ok(InUse { rows: self, row, is_new: true })
+    }
+
+    /// Whether more than half of the places for policies that come with calls are taken.
+    pub(crate) fn is_half_given(&self) -> bool {
+        let (taken, most) = self.given();
+        taken > most / 2
     }
 
     /// How many policies that came with calls are interned, and how many can be.
@@ -130,9 +134,23 @@ impl Rows {
     }
 }
 
+/// A row that came with a call, while the call is under way: its place is not given to others.
+#[derive(Debug)]
+pub(crate) struct InUse<'a> {
+    rows: &'a Rows,
+    pub(crate) row: u32,
+    /// Whether it was interned for this call.
+    pub(crate) is_new: bool,
+}
+
+impl Drop for InUse<'_> {
+    fn drop(&mut self) {
+        self.rows.hold().remove_user(self.row);
+    }
+}
+
 impl Held<'_> {
-    /// The row of that number; `None` when it has been given to other limits since, because nothing
-    /// was owed to it: a slot that holds its number is as good as new.
+    /// The row of a number that a slot holds or a call has in use.
     #[inline]
     pub(crate) fn get(&self, row: u32) -> Option<&Row> {
         match self.fixed.get(usize::try_from(row).ok()?) {
@@ -157,12 +175,22 @@ impl Held<'_> {
         }
     }
 
-    /// A plan that keeps runs in the same places as the one that the number stood for when it was
-    /// written to a slot.
-    pub(crate) fn releasing(&self, row: u32) -> Option<&Plan> {
-        match self.fixed.get(usize::try_from(row).ok()?) {
-            Some(row) => Some(&row.plan),
-            None => self.given.as_ref()?.at_place_of(row),
+    /// Whether the row came with a call.
+    pub(crate) fn is_given(&self, row: u32) -> bool {
+        self.get(row).is_some_and(|row| row.scope == Scope::Given)
+    }
+
+    /// One more slot holds the row's number.
+    pub(crate) fn add_user(&self, row: u32) {
+        if let Some(given) = &self.given {
+            given.add_user(row);
+        }
+    }
+
+    /// One slot fewer holds the row's number.
+    pub(crate) fn remove_user(&self, row: u32) {
+        if let Some(given) = &self.given {
+            given.remove_user(row);
         }
     }
 }

@@ -146,7 +146,8 @@ pub struct Stats {
     pub log_entries: u64,
     /// Entries that all sliding logs together can hold.
     pub max_log_entries: u64,
-    /// How often the rules were asked for a key: when it had no state, or one from another tier.
+    /// How often the rules were asked for a key, peeks included: when it had no state, one of another
+    /// tier or of limits that came with a call, or a log that had to look for room.
     pub resolved: u64,
     /// Requests of tiers that the rules do not know.
     pub unknown_tier: u64,
@@ -157,6 +158,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// The name under which denials by policies that came with calls are counted.
+    /// The name under which denials by policies that came with calls are counted, together with
+    /// those of a policy that is named so.
     pub const GIVEN: &str = "given";
 }

@@ -49,10 +49,8 @@ pub(crate) struct Plan {
     tolerance: u64,
     /// The longest period of the limits, in nanoseconds.
     longest_period: u64,
-    /// The longest that any state owes after it was last charged, in nanoseconds.
-    recovery: u64,
-    /// Which limits keep runs in an arena: bit by place.
-    logs: u8,
+    /// Whether any limit keeps runs in an arena.
+    has_log: bool,
 }
 
 /// What [`Plan::decide`] found, for [`Plan::apply`] to carry out.
@@ -95,19 +93,12 @@ impl Plan {
         let tolerance =
             longest(|limit, machine| machine.fill_time().unwrap_or(limit.period().as_nanos()));
         let tolerance = tolerance.max(MIN_TOLERANCE);
-        let owing = longest(|limit, machine| machine.recovery(limit.period().as_nanos()));
-        let mut logs = 0;
-        for (place, machine) in machines.iter().enumerate() {
-            logs |= u8::from(machine.is_log()) << place;
-        }
         Self {
             row,
             policy: policy.clone(),
             tolerance,
             longest_period: longest(|limit, _| limit.period().as_nanos()),
-            // A charge by a reading that lies behind counts from the later time.
-            recovery: owing.saturating_add(tolerance),
-            logs,
+            has_log: machines.iter().any(Machine::is_log),
             machines,
         }
     }
@@ -123,18 +114,7 @@ impl Plan {
 
     /// Whether any limit keeps runs in an arena.
     pub(crate) fn has_log(&self) -> bool {
-        self.logs > 0
-    }
-
-    /// Which limits do, bit by place.
-    pub(crate) fn log_places(&self) -> u8 {
-        self.logs
-    }
-
-    /// After this many nanoseconds without a charge every state is as good as new, also when the
-    /// charge's reading was behind within the tolerance.
-    pub(crate) fn recovery(&self) -> u64 {
-        self.recovery
+        self.has_log
     }
 
     /// The longest period of the limits, in nanoseconds.
@@ -144,7 +124,17 @@ impl Plan {
 
     /// Decides one request and changes nothing.
     pub(crate) fn decide(&self, state: &State, cost: u64, now: Nanos, arena: &Arena) -> Step {
-        let settled = self.settle(state, now, arena);
+        self.decide_settled(&state.levels, self.settle(state, now, arena), cost, arena)
+    }
+
+    /// Decides by the levels as they are stored and as they stand.
+    fn decide_settled(
+        &self,
+        stored: &[u128; Policy::MAX_LIMITS],
+        settled: Settled,
+        cost: u64,
+        arena: &Arena,
+    ) -> Step {
         let at = settled.at;
         let mut worst = Verdict::Admit;
         let mut refused_by = None;
@@ -170,7 +160,7 @@ impl Plan {
         let mut least = None;
         let mut remaining = u64::MAX;
         let mut reset_after = 0;
-        let levels = state.levels.iter().zip(settled.levels);
+        let levels = stored.iter().zip(settled.levels);
         for (index, (machine, (stored, level))) in self.machines.iter().zip(levels).enumerate() {
             let charge = matches!(write, Write::Charge(_));
             let figures: Figures = if charge {
@@ -329,12 +319,21 @@ impl Plan {
 
     fn settle(&self, state: &State, now: Nanos, arena: &Arena) -> Settled {
         let (at, behind) = self.moment(state.last, now);
+        Settled { at, behind, levels: self.levels_at(state.levels, at, arena) }
+    }
+
+    fn levels_at(
+        &self,
+        stored: [u128; Policy::MAX_LIMITS],
+        at: Moment,
+        arena: &Arena,
+    ) -> [u128; Policy::MAX_LIMITS] {
         let mut levels = [0; Policy::MAX_LIMITS];
-        let stored = self.machines.iter().zip(state.levels);
+        let stored = self.machines.iter().zip(stored);
         for (settled, (machine, level)) in levels.iter_mut().zip(stored) {
             *settled = machine.settle(level, at, arena);
         }
-        Settled { at, behind, levels }
+        levels
     }
 
     /// The rule for time that goes backwards. Within the tolerance a reading before the key's

@@ -111,7 +111,7 @@ fn every_pair_of_small_patterns() {
             let built = builder.pattern(one, policy(0)).pattern(other, policy(1)).build();
             if !both.is_empty() && order == Ordering::Equal {
                 let fault = built.unwrap_err();
-                let names = format!("the patterns `{one}` and `{other}` match the same keys");
+                let names = format!("the pattern `{other}` is given twice");
                 assert!(fault.is_conflict() && fault.to_string().contains(&names), "{fault}");
                 refused += 1;
                 continue;

@@ -156,11 +156,28 @@ fn keys_of_any_length_are_matched() {
 #[test]
 fn faults_are_named() {
     let begin = || Rules::builder().default(policy(1));
-    let cases: [(RulesBuilder, &str); 13] = [
+    let named = || policy(2).named("two").unwrap();
+    let cases: [(RulesBuilder, &str); 17] = [
         (Rules::builder(), "there is no default policy; name one with `default`"),
         (
             begin().default(policy(2)),
             "there are two default policies: with `1/min` and with `2/min`; keep one",
+        ),
+        (
+            begin().exact(("a:b", "c"), policy(2)).exact(("a:b", "c"), named()),
+            r"the key `a\:b:c` has two exact overrides: with `2/min` and with `2/min` (named two); give",
+        ),
+        (
+            begin().exact("k".repeat(5_000), policy(2)).exact("k".repeat(5_000), policy(2)),
+            "kkkkk…` has two exact overrides",
+        ),
+        (
+            begin().exact("tab\there", policy(2)).exact("tab\there", policy(2)),
+            "the key `tab\u{fffd}here` has two",
+        ),
+        (
+            begin().pattern(r"*a\**", policy(2)),
+            r"pattern `*a\**`: `*` stands before the end of a segment",
         ),
         (
             begin().exact(("tenant", 42), policy(2)).exact(("tenant", 42), Policy::blocked()),
@@ -172,11 +189,14 @@ fn faults_are_named() {
         ),
         (
             begin().pattern("a:b*", policy(2)).pattern("a:b*", policy(3)),
-            "the patterns `a:b*` and `a:b*` match the same keys: with `2/min` and with `3/min`",
+            "the pattern `a:b*` is given twice: with `2/min` and with `3/min`; keep one",
         ),
         (begin().tier("go:ld", policy(2)), "tier is \"go:ld\", expected 1 to 64 printable ASCII"),
         (begin().tier("", policy(2)), "tier is \"\", expected 1 to 64 printable ASCII"),
-        (begin().pattern("", policy(2)), "pattern ``: it is empty; for every key write `**`"),
+        (
+            begin().pattern("", policy(2)),
+            "pattern ``: it is empty; for every key write `**`; the empty key can have an exact",
+        ),
         (begin().pattern("a:**:b", policy(2)), "pattern `a:**:b`: something follows `**`"),
         (
             begin().pattern("a*b:c", policy(2)),
@@ -352,7 +372,7 @@ proptest! {
                 let _ = rules.policy_for(&key, None);
                 let twice = begin().pattern(&pattern, policy(2)).pattern(&pattern, policy(3));
                 let fault = twice.build().unwrap_err().to_string();
-                let expected = format!("the patterns `{pattern}` and `{pattern}` match");
+                let expected = format!("the pattern `{pattern}` is given twice");
                 prop_assert!(fault.contains(&expected), "{}", fault);
             }
         }

@@ -24,7 +24,10 @@ impl Run {
 /// an empty run and written to nowhere, so that no path can panic.
 #[derive(Clone, Debug)]
 pub(crate) struct Arena {
+    /// Those that logs can hold, then the spare ones.
     runs: Box<[Run]>,
+    /// Runs that logs can hold.
+    capacity: u32,
     /// The most recently freed run; the list goes on through `next`.
     free: u32,
     /// Runs in use by logs.
@@ -34,29 +37,35 @@ pub(crate) struct Arena {
 impl Arena {
     /// The index that ends a list.
     pub(crate) const NONE: u32 = u32::MAX;
-    /// The most runs that an arena can hold: every index but [`Self::NONE`].
-    pub(crate) const MAX_RUNS: u32 = u32::MAX - 1;
+    /// Runs beside the others that only a look uses, while it has the arena for itself: one for
+    /// each limit of a policy.
+    pub(crate) const SPARE: u32 = 8;
+    /// The most runs that an arena can hold: every index but the spare ones and [`Self::NONE`].
+    pub(crate) const MAX_RUNS: u32 = u32::MAX - 1 - Self::SPARE;
 
     /// An arena of `capacity` runs, at most [`Self::MAX_RUNS`]; `None` when there is not enough
     /// memory. With 0 nothing is allocated.
     pub(crate) fn new(capacity: u32) -> Option<Self> {
         let capacity = capacity.min(Self::MAX_RUNS);
         let mut runs = Vec::new();
-        runs.try_reserve_exact(usize::try_from(capacity).ok()?).ok()?;
+        if capacity == 0 {
+            return Some(Self::empty());
+        }
+        let size = capacity.saturating_add(Self::SPARE);
+        runs.try_reserve_exact(usize::try_from(size).ok()?).ok()?;
         let next = |next| if next < capacity { next } else { Self::NONE };
-        runs.extend((1..=capacity).map(|index| Run { next: next(index), ..Run::NOTHING }));
-        let free = if capacity == 0 { Self::NONE } else { 0 };
-        Some(Self { runs: runs.into_boxed_slice(), free, used: 0 })
+        runs.extend((1..=size).map(|index| Run { next: next(index), ..Run::NOTHING }));
+        Some(Self { runs: runs.into_boxed_slice(), capacity, free: 0, used: 0 })
     }
 
     /// An arena without runs.
     pub(crate) fn empty() -> Self {
-        Self { runs: Box::default(), free: Self::NONE, used: 0 }
+        Self { runs: Box::default(), capacity: 0, free: Self::NONE, used: 0 }
     }
 
     /// Runs that can still be taken.
     pub(crate) fn room(&self) -> usize {
-        self.runs.len().saturating_sub(self.used())
+        usize::try_from(self.capacity.saturating_sub(self.used)).unwrap_or(usize::MAX)
     }
 
     /// Runs that logs hold.
@@ -88,6 +97,16 @@ impl Arena {
             self.used = self.used.saturating_add(1);
             self.update(index, |run| *run = Run { time, count, next: Self::NONE });
         }
+        index
+    }
+
+    /// Writes the spare run of that number, from 0 on, for a look.
+    pub(crate) fn lend(&mut self, number: usize, time: Stamp, count: u32) -> u32 {
+        let number = u32::try_from(number).ok().filter(|number| *number < Self::SPARE);
+        let Some(index) = number.and_then(|number| self.capacity.checked_add(number)) else {
+            return Self::NONE;
+        };
+        self.update(index, |run| *run = Run { time, count, next: Self::NONE });
         index
     }
 

@@ -43,9 +43,8 @@ impl FixedWindow {
         count.saturating_add(cost)
     }
 
-    /// The count of a window in which `tokens` are spent, at most all.
-    pub(crate) fn begun(&self, tokens: u64) -> u64 {
-        tokens.min(self.limit)
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
     }
 
     pub(crate) fn refund(&self, count: u64, tokens: u64) -> (u64, u64) {

@@ -77,15 +77,6 @@ pub(crate) struct Owed {
     pub(crate) tokens: u64,
 }
 
-/// What a limit that takes another's place keeps of what is owed there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keep {
-    /// The share of the capacity: the same limit with other numbers.
-    Fraction,
-    /// The tokens: another limit.
-    Tokens,
-}
-
 /// One limit, ready to decide.
 #[derive(Clone, Debug)]
 pub(crate) enum Machine {
@@ -121,17 +112,6 @@ impl Machine {
         match self {
             Self::TokenBucket(bucket) => Some(bucket.fill_time()),
             _ => None,
-        }
-    }
-
-    /// The longest that a level owes after it was last charged, in nanoseconds, for a limit with
-    /// this period.
-    pub(crate) fn recovery(&self, period: u128) -> u128 {
-        match self {
-            Self::TokenBucket(bucket) => bucket.fill_time(),
-            Self::FixedWindow(_) | Self::SlidingLog(_) => period,
-            // A count weighs on the next window too.
-            Self::SlidingWindow(_) => period.saturating_mul(2),
         }
     }
 
@@ -230,41 +210,46 @@ impl Machine {
 
     /// The level with which this limit goes on in the place of `old`, where `settled` is owed.
     ///
-    /// Windows of one width keep their counts and logs their entries, also above a lower limit, so
-    /// that nothing is forgotten on the way through it. Otherwise the tokens spent count as spent
-    /// now. Nothing is owed only if nothing was.
+    /// Windows keep their counts and logs their entries, also above a lower limit, so that nothing
+    /// is forgotten on the way through it. Otherwise it is the same fraction of the capacity, at
+    /// most all of it, rounded up. A log that begins so takes a run from the arena; for a look, the
+    /// spare one of that number.
     pub(crate) fn take_over(
         &self,
         old: &Self,
         settled: u128,
-        keep: Keep,
         at: Moment,
+        look: Option<usize>,
         arena: &mut Arena,
     ) -> u128 {
         match (self, old) {
-            (Self::TokenBucket(new), Self::TokenBucket(old)) => match keep {
-                Keep::Fraction => new.with_fraction_of(old, settled),
-                Keep::Tokens => new.with_tokens_of(old, settled),
-            },
             (Self::FixedWindow(_), Self::FixedWindow(_))
-            | (Self::SlidingLog(_), Self::SlidingLog(_)) => settled,
+            | (Self::SlidingLog(_), Self::SlidingLog(_)) => return settled,
             (Self::SlidingWindow(new), Self::SlidingWindow(old)) if new.width() == old.width() => {
-                settled
+                return settled;
             }
-            _ => self.begun(old.owed(settled, at).tokens, at, arena),
+            _ => {}
+        }
+        let (owed, of) = old.fraction(settled, at);
+        let share = |of_new: u128| scaled(owed.min(of), of_new, of);
+        let tokens = |limit: u64| u64::try_from(share(limit.into())).unwrap_or(limit);
+        match self {
+            Self::TokenBucket(bucket) => share(bucket.brim()),
+            Self::FixedWindow(window) => tokens(window.limit()).into(),
+            Self::SlidingLog(log) => log.begun(tokens(log.limit().into()), at, look, arena).pack(),
+            Self::SlidingWindow(window) => {
+                Counts { previous: 0, current: tokens(window.limit()) }.pack()
+            }
         }
     }
 
-    /// The level of a limit of which `tokens` are spent now, at most the whole capacity.
-    fn begun(&self, tokens: u64, at: Moment, arena: &mut Arena) -> u128 {
-        if tokens == 0 {
-            return 0;
-        }
+    /// What is owed of how much, both below 2^96.
+    fn fraction(&self, settled: u128, at: Moment) -> (u128, u128) {
         match self {
-            Self::TokenBucket(bucket) => bucket.begun(tokens),
-            Self::FixedWindow(window) => window.begun(tokens).into(),
-            Self::SlidingLog(log) => log.begun(tokens, at, arena).pack(),
-            Self::SlidingWindow(window) => window.begun(tokens).pack(),
+            Self::TokenBucket(bucket) => (settled, bucket.brim()),
+            Self::FixedWindow(window) => (settled, window.limit().into()),
+            Self::SlidingLog(log) => (Handle::unpack(settled).total.into(), log.limit().into()),
+            Self::SlidingWindow(window) => window.fraction(Counts::unpack(settled), at),
         }
     }
 

@@ -47,6 +47,10 @@ impl SlidingLog {
         self.width
     }
 
+    pub(crate) fn limit(&self) -> u32 {
+        self.limit
+    }
+
     /// The log as it stands at `at.now`: expired runs are left out of the handle. They stay in
     /// the arena until [`charge`](Self::charge), because a look must change nothing.
     pub(crate) fn settle(&self, log: Handle, at: Moment, arena: &Arena) -> Handle {
@@ -125,10 +129,25 @@ impl SlidingLog {
         log
     }
 
-    /// A log with `tokens`, at most all, as spent at `at.now`; nothing when the arena is full.
-    pub(crate) fn begun(&self, tokens: u64, at: Moment, arena: &mut Arena) -> Handle {
-        let count = u32::try_from(tokens).unwrap_or(u32::MAX).min(self.limit);
-        match arena.take(at.now.stamp(0), count) {
+    /// A log with `tokens`, at most all, as spent at `at.now`: in a run from the arena, or for a
+    /// look in a spare one.
+    pub(crate) fn begun(
+        &self,
+        tokens: u64,
+        at: Moment,
+        look: Option<usize>,
+        arena: &mut Arena,
+    ) -> Handle {
+        let count = u32::try_from(tokens).unwrap_or(u32::MAX);
+        if count == 0 {
+            return Handle::default();
+        }
+        let run = match look {
+            Some(spare) => arena.lend(spare, at.now.stamp(0), count),
+            None => arena.take(at.now.stamp(0), count),
+        };
+        match run {
+            // No room was made; there is nothing to remember it by.
             Arena::NONE => Handle::default(),
             run => Handle { oldest: run, newest: run, total: count },
         }

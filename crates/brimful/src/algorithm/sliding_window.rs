@@ -52,9 +52,13 @@ impl SlidingWindow {
         self.width
     }
 
-    /// The counts of a window in which `tokens` are spent, at most all.
-    pub(crate) fn begun(&self, tokens: u64) -> Counts {
-        Counts { previous: 0, current: tokens.min(self.limit) }
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The estimate and the limit, in token-nanoseconds.
+    pub(crate) fn fraction(&self, counts: Counts, at: Moment) -> (u128, u128) {
+        (self.spent(counts, at), product(self.limit, self.width.get()))
     }
 
     /// The counts as they stand at `at.now`.
@@ -113,12 +117,9 @@ impl SlidingWindow {
     }
 
     pub(crate) fn owed(&self, counts: Counts, at: Moment) -> Owed {
-        let spent = self.spent(counts, at);
+        let (spent, limit) = self.fraction(counts, at);
         let tokens = spent.div_ceil(self.width.get().into());
-        Owed {
-            share: share(spent, product(self.limit, self.width.get())),
-            tokens: u64::try_from(tokens).unwrap_or(u64::MAX),
-        }
+        Owed { share: share(spent, limit), tokens: u64::try_from(tokens).unwrap_or(u64::MAX) }
     }
 
     /// The estimate in token-nanoseconds: `estimate * W`, at most 2 * 10^12 * 2^55, below 2^96.

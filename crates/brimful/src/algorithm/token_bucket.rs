@@ -12,7 +12,7 @@
 
 use core::num::NonZero;
 
-use super::{Owed, Verdict, gcd, product, scaled, share};
+use super::{Owed, Verdict, gcd, product, share};
 
 /// The constants of one token-bucket limit.
 #[derive(Clone, Debug)]
@@ -68,26 +68,9 @@ impl TokenBucket {
         (debt.saturating_sub(paid), self.owed_tokens(debt).min(tokens))
     }
 
-    /// The debt of a bucket of which `tokens` are spent, at most all.
-    pub(crate) fn begun(&self, tokens: u64) -> u128 {
-        self.charge(0, tokens.min(self.capacity))
-    }
-
-    /// The debt that is the same fraction of this bucket as `debt` is of `old`, rounded up to a
-    /// tick: `ceil(debt * brim / old.brim)`.
-    pub(crate) fn with_fraction_of(&self, old: &Self, debt: u128) -> u128 {
-        if self.brim == old.brim { debt } else { scaled(debt.min(old.brim), self.brim, old.brim) }
-    }
-
-    /// The debt of as many tokens, parts of a token included, as `debt` is in `old`, rounded up to
-    /// a tick, and at most all.
-    pub(crate) fn with_tokens_of(&self, old: &Self, debt: u128) -> u128 {
-        let old_token = NonZero::<u128>::from(old.token);
-        let token = u128::from(self.token.get());
-        let whole = (debt / old_token).saturating_mul(token);
-        // Both factors are below 2^55.
-        let part = (debt % old_token).saturating_mul(token).div_ceil(old_token.get());
-        whole.saturating_add(part).min(self.brim)
+    /// Ticks of a full bucket.
+    pub(crate) fn brim(&self) -> u128 {
+        self.brim
     }
 
     pub(crate) fn remaining(&self, debt: u128) -> u64 {

@@ -81,7 +81,7 @@ impl LimiterBuilder {
         self
     }
 
-    /// How many entries all sliding logs together can hold, of 16 bytes each: 1 to 2^32 - 2. By
+    /// How many entries all sliding logs together can hold, of 16 bytes each: 1 to 2^32 - 10. By
     /// default four for each slot, and never fewer than one key's log needs. Without a sliding
     /// log in any policy of the rules there are none.
     ///
@@ -94,10 +94,15 @@ impl LimiterBuilder {
         self
     }
 
-    /// How many different policies can come with calls
-    /// ([`Limiter::try_acquire_with`](Limiter::try_acquire_with)) within the time that they take to
-    /// refill: 0 to 65,535, by default 1,024. Each takes about 300 bytes once it was used, and under
-    /// [`Overflow::Share`] one slot from the beginning.
+    /// How many different policies that came with calls
+    /// ([`Limiter::try_acquire_with`](Limiter::try_acquire_with)) can be in use: 0 to 65,535, by
+    /// default 1,024. A policy is in use while a key owes anything under it, or does no more and was
+    /// not looked for yet. As long as fewer than half of the places are owed to, none is refused in a
+    /// store of up to 500 sets (2,000 slots) for each place.
+    ///
+    /// Under [`Overflow::Share`] each place takes a slot from the beginning. What it takes besides,
+    /// about 0.5 to 2 kB, is allocated when a policy comes, and is not counted in
+    /// [`Stats::bytes`](crate::Stats::bytes).
     #[must_use]
     pub fn max_given(mut self, max_given: u64) -> Self {
         self.max_given = max_given;
@@ -160,6 +165,7 @@ impl LimiterBuilder {
             rows: Rows::new(fixed.clone(), self.rules.policies(), max_given),
             rules: self.rules,
             max_limits,
+            max_log_entries: usize::try_from(shape.log_entries).unwrap_or(usize::MAX),
             secret: self.secret.map_or_else(Secret::random, Secret::new),
             clock: self.clock.unwrap_or_else(|| Source::System(SystemClock::new())),
             max_keys,

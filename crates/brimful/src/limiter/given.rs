@@ -10,22 +10,18 @@ use crate::store::Request;
 use crate::time::Nanos;
 
 impl Limiter {
-    /// How often a policy is interned again whose place was taken before its call came to use it.
-    /// That happens only to calls whose time lies so far behind that of others that nothing which
-    /// they charge would still be owed there.
-    const ROUNDS: usize = 16;
-
     /// As [`try_acquire_at`](Self::try_acquire_at), by a policy that comes with the call instead of
     /// the rules: for protocols whose clients bring their own limits.
     ///
     /// Policies are interned by content in a table of bounded size
-    /// ([`LimiterBuilder::max_given`](crate::LimiterBuilder::max_given)). A place is used again when
-    /// so much time has passed since its last use that nothing can be owed to it. When a key comes
-    /// with another policy than before, or without one, what it has spent goes along, as for
+    /// ([`LimiterBuilder::max_given`](crate::LimiterBuilder::max_given)). A place there is in use as
+    /// long as any slot holds a key of its policy, and slots whose keys owe nothing any more are
+    /// looked for when it takes half of the places and more. When a key comes with another policy
+    /// than before, or without one, what it has spent goes along, as for
     /// [`TierLimiter`](crate::TierLimiter).
     ///
     /// # Errors
-    /// The table is full, the policy has more limits than the widest that the limiter was built for
+    /// All places are in use, the policy has more limits than the widest that the limiter was built for
     /// ([`LimiterBuilder::max_limits`](crate::LimiterBuilder::max_limits)), or a sliding log and the
     /// limiter has no entries for one
     /// ([`LimiterBuilder::max_log_entries`](crate::LimiterBuilder::max_log_entries)). Nothing was
@@ -68,22 +64,20 @@ impl Limiter {
             Kind::Blocked => return Ok(Decision { row: u32::MAX, ..Decision::BLOCKED }),
             Kind::Limits(_) => self.has_room_for(policy)?,
         }
-        for _ in 0..Self::ROUNDS {
-            let (row, is_changed) = self.rows.give(policy, now)?;
-            let wanted = Wanted::Given(row);
-            let rows = &self.rows;
-            let request = Request { fingerprint, cost, peek: false, now: || now, rows, wanted };
-            if is_changed {
-                self.store.tidy_rows(&request);
+        let given = match self.rows.give(policy) {
+            Ok(given) => given,
+            Err(_) => {
+                self.store.tidy_rows(&self.rows, now, true);
+                self.rows.give(policy)?
             }
-            let decision =
-                self.store.known(&request).or_else(|| self.store.newcomer(row, &request));
-            if let Some(decision) = decision {
-                return Ok(decision);
-            }
+        };
+        if given.is_new && self.rows.is_half_given() {
+            self.store.tidy_rows(&self.rows, now, false);
         }
-        let expected = "a time that is not so far behind that of other calls";
-        Err(Error::range("now", format!("{} ns", now.as_nanos()), expected))
+        let (row, rows) = (given.row, &self.rows);
+        let wanted = Wanted::Given(row);
+        let request = Request { fingerprint, cost, peek: false, now: || now, rows, wanted };
+        Ok(self.store.known(&request).unwrap_or_else(|| self.store.newcomer(row, &request)))
     }
 
     /// Whether the slots and the arena were built for such a policy.
@@ -96,8 +90,7 @@ impl Limiter {
             );
             return Err(Error::range("the number of limits", limits, expected));
         }
-        let logs = policy.logs();
-        let entries = self.store.figures().max_log_entries;
+        let (logs, entries) = (policy.logs(), self.max_log_entries);
         if logs > entries {
             let expected = format!("at least {logs}, one for each sliding log of the policy");
             return Err(Error::range("max_log_entries", entries, expected));

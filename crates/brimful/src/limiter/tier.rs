@@ -6,20 +6,25 @@ use crate::key::AsKey;
 use crate::rows::Tier;
 use crate::time::Nanos;
 
-/// A limiter as the callers of one tier see it: the verbs of [`Limiter`] by the tier's policy.
+/// A limiter as the callers of one tier see it: the verbs of [`Limiter`] that decide, by the tier's
+/// policy.
 ///
 /// The key is the same with and without a tier, and so is what it has spent. When a key is seen
 /// under another tier than before, it is resolved again, and what it owes goes along:
 ///
-/// * each limit of the new policy goes on from one of the old: of the same name, else of the same
-///   period, else the next that is left;
-/// * of a limit with the same name or period a token bucket keeps the fraction that it owes,
-///   windows of one width keep their counts, a log its entries; otherwise the tokens spent count
-///   on, at most the whole capacity;
-/// * only a limit for which there is none left starts full.
+/// * Each limit of the new policy goes on from one of the old: of the same name, else of the same
+///   period, else from one of those left, the longest periods first.
+/// * It keeps the fraction of the capacity that is owed, rounded up. Fixed windows among themselves
+///   keep the count, logs their entries, counters of one width both counts.
+/// * A limit for which none is left starts full; an old one that is left over is forgotten.
 ///
-/// So a raised limit locks nobody out, a lowered one hands nothing out, and nobody gains by changing
-/// tiers to and fro.
+/// So a raised limit locks nobody out and a lowered one hands nothing out, and as long as each limit
+/// has a counterpart, nothing is gained by changing to and fro at any one time. Between calls a key
+/// refills by the limits under which it was last asked. Limits of different algorithms keep
+/// different things, so with each change between such what is spent is dated anew: a key that is
+/// asked under both in turn can wait longer than under either.
+///
+/// A denied call is resolved too, so that its hint holds; a peek and a cost of 0 change nothing.
 ///
 /// ```
 /// use brimful::{Limit, Limiter, Nanos, Rules};

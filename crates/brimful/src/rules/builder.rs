@@ -1,10 +1,9 @@
 //! Takes rules one by one, and checks that no two of them say different things of one key.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt;
 
-use super::pattern::Pattern;
+use super::pattern::{Part, Pattern};
 use super::patterns::Patterns;
 use super::segments::Segments;
 use super::{KeyHash, Rules, Secret};
@@ -87,16 +86,10 @@ impl RulesBuilder {
                 self.fault.get_or_insert(fault);
             }
             Ok(parsed) => {
-                let before = match self.patterns.entry(parsed) {
-                    Entry::Vacant(place) => {
-                        place.insert(policy);
-                        return self;
-                    }
-                    Entry::Occupied(place) => (place.key().to_string(), *place.get()),
-                };
-                let (same, before) = before;
-                let what = format!("the patterns `{same}` and `{pattern}` match the same keys");
-                self.twice(what, before, policy, "keep one, or make one more specific");
+                if let Some(before) = self.patterns.insert(parsed, policy) {
+                    let what = format!("the pattern `{pattern}` is given twice");
+                    self.twice(what, before, policy, "keep one, or make one more specific");
+                }
             }
         }
         self
@@ -230,19 +223,31 @@ fn in_order(numbers: HashMap<Policy, u32>) -> Vec<Policy> {
 /// A policy in an error: its limits, because the name is often the default one.
 fn described(policy: &Policy) -> String {
     let limits: Vec<String> = policy.limits().iter().map(ToString::to_string).collect();
+    let name = match policy.name() {
+        "default" => String::new(),
+        name => format!(" (named {name})"),
+    };
     match &*limits {
-        [] if policy.is_blocked() => "`blocked`".to_owned(),
-        [] => "`unlimited`".to_owned(),
-        _ => format!("`{}`", limits.join(", ")),
+        [] if policy.is_blocked() => format!("`blocked`{name}"),
+        [] => format!("`unlimited`{name}"),
+        _ => format!("`{}`{name}", limits.join(", ")),
     }
 }
 
-/// A key in an error, as a pattern sees it.
+/// A key in an error, as the pattern that only it matches; the beginning of a long one.
 fn shown(key: Key<'_>) -> String {
+    const SHOWN: usize = 64;
     let segments = Segments::of(key);
-    let texts = segments.as_slice().iter();
-    let texts: Vec<_> = texts.map(|s| String::from_utf8_lossy(s.as_bytes()).into_owned()).collect();
-    texts.join(":").escape_debug().to_string()
+    let literals = segments.as_slice().iter().map(|segment| {
+        let text = segment.as_bytes();
+        Part::Literal(text.get(..=SHOWN).unwrap_or(text).into())
+    });
+    let pattern = Pattern { segments: literals.collect(), open: false }.to_string();
+    let mut shown: String = pattern.chars().take(SHOWN).collect();
+    if shown.len() < pattern.len() {
+        shown.push('…');
+    }
+    shown.replace(char::is_control, "\u{fffd}")
 }
 
 impl fmt::Debug for RulesBuilder {

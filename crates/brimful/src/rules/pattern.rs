@@ -31,7 +31,8 @@ impl Pattern {
             Err(Error::syntax("pattern", input, span, found, format!("{expected}; {EXAMPLE}")))
         };
         if input.is_empty() {
-            return fault((0, 0), "it is empty", "for every key write `**`");
+            let expected = "for every key write `**`; the empty key can have an exact override";
+            return fault((0, 0), "it is empty", expected);
         }
         let mut pattern = Self { segments: Vec::new(), open: false };
         let mut start = 0;
@@ -78,7 +79,7 @@ fn part(piece: &str) -> Result<Part, (usize, &'static str, &'static str)> {
     while let Some((at, character)) = characters.next() {
         match character {
             '*' if characters.as_str().is_empty() => return Ok(Part::Prefix(text.into())),
-            '*' if piece.contains("**") => {
+            '*' if characters.as_str() == "*" => {
                 return Err((at, "`**` is a part of a segment", "`**` is a segment of its own"));
             }
             '*' => {

@@ -1,28 +1,33 @@
-//! What a key keeps when its limits change: all that it has spent.
+//! What a key keeps when its limits change: the fraction that it owes.
 //!
 //! Each limit of the new policy goes on from one of the old: of the same name; else, of those
 //! left, of the same period, because `200/min` in the place of `100/min` is the same limit with
-//! another number; else the next that is left. Limits matched by name or period keep the fraction
-//! that is owed, the others the tokens (`Machine::take_over`). A new limit starts full only when
-//! no old one is left for it, so nothing is gained by changing limits to and fro, whatever their
-//! names.
+//! another number; else, the longest period first, one of those that are left. A new limit starts
+//! full only when no old one is left for it; an old one that is left over is forgotten.
+//!
+//! Changing limits to and fro at one time therefore gains nothing, as long as each has its
+//! counterpart: whatever is spent under one is owed as a fraction under the other.
 
-use super::{Plan, State};
-use crate::algorithm::Keep;
+use core::cmp::Reverse;
+
+use super::{Plan, Settled, State, Step};
+use crate::algorithm::Moment;
 use crate::algorithm::arena::Arena;
 use crate::limit::Limit;
 use crate::policy::Policy;
 use crate::time::Nanos;
 
-/// For each new limit the place of the old one from which it goes on, and what it keeps.
-type Matches = [Option<(usize, Keep)>; Policy::MAX_LIMITS];
+/// For each new limit the place of the old one from which it goes on.
+type Matches = [Option<usize>; Policy::MAX_LIMITS];
 
-/// A state under its new limits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Carried {
-    pub(crate) state: State,
-    /// The logs that began with what another algorithm had counted: bit by place.
-    begun: u8,
+type Levels = [u128; Policy::MAX_LIMITS];
+
+/// What a call would be told, and what it would take from the arena.
+#[derive(Clone, Debug)]
+pub(crate) struct Look {
+    pub(crate) step: Step,
+    /// Runs that must be there.
+    pub(crate) runs: usize,
 }
 
 impl Plan {
@@ -30,84 +35,120 @@ impl Plan {
     pub(crate) fn runs_to_carry(&self, old: &Self) -> usize {
         let matched = self.machines.iter().zip(self.matches(old));
         let begun = matched.filter(|(new, from)| {
-            from.and_then(|(place, _)| old.machines.get(place)).is_some_and(|o| new.begins_log(o))
+            from.and_then(|place| old.machines.get(place)).is_some_and(|old| new.begins_log(old))
         });
         begun.count()
     }
 
-    /// The state at `now` of a key whose limits were those of `old`. The arena must have room for
-    /// [`runs_to_carry`](Self::runs_to_carry).
-    ///
-    /// Afterwards only the new state is valid; for a `look` only the old one, once
-    /// [`forget_look`](Self::forget_look) was called.
-    pub(crate) fn carry(
-        &self,
-        old: &Self,
-        state: &State,
-        now: Nanos,
-        look: bool,
-        arena: &mut Arena,
-    ) -> Carried {
-        let settled = old.settle(state, now, arena);
-        let at = settled.at;
-        let mut owed = settled.levels;
-        if !look {
-            let stored = old.machines.iter().zip(state.levels);
-            for (level, (machine, stored)) in owed.iter_mut().zip(stored) {
-                *level = machine.commit(stored, *level, at, arena);
-            }
+    /// The state at `now` of a key whose limits were those of `old`, in the place of its old one.
+    /// The arena must have room for [`runs_to_carry`](Self::runs_to_carry).
+    pub(crate) fn carry(&self, old: &Self, state: &State, now: Nanos, arena: &mut Arena) -> State {
+        let Settled { at, mut levels, .. } = old.settle(state, now, arena);
+        let stored = old.machines.iter().zip(state.levels);
+        for (level, (machine, stored)) in levels.iter_mut().zip(stored) {
+            *level = machine.commit(stored, *level, at, arena);
         }
-        let mut carried = Carried { state: State::new(at.now), begun: 0 };
-        let mut kept = 0_u8;
-        let levels = carried.state.levels.iter_mut();
-        let matched = self.machines.iter().zip(self.matches(old));
-        for (place, (level, (new, from))) in levels.zip(matched).enumerate() {
-            let Some((from, keep)) = from else { continue };
-            let Some((old, owed)) = old.machines.get(from).zip(owed.get(from)) else { continue };
-            *level = new.take_over(old, *owed, keep, at, arena);
-            carried.begun |= u8::from(new.begins_log(old) && *level != 0) << place;
-            kept |= u8::from(new.is_log()) << from;
-        }
-        if !look {
-            for (place, (machine, level)) in old.machines.iter().zip(owed).enumerate() {
-                if (kept >> place) & 1 == 0 {
-                    machine.release(level, arena);
-                }
-            }
+        let carried = State { last: at.now, levels: self.take_over(old, levels, at, false, arena) };
+        for (machine, level) in self.left_logs(old, levels) {
+            machine.release(level, arena);
         }
         carried
     }
 
-    /// Gives back what a look took from the arena.
-    pub(crate) fn forget_look(&self, carried: &Carried, arena: &mut Arena) {
-        let levels = self.machines.iter().zip(carried.state.levels).enumerate();
-        for (place, (machine, level)) in levels {
-            if (carried.begun >> place) & 1 == 1 {
-                machine.release(level, arena);
+    /// What a call at `now` for such a key would be told; changes nothing.
+    pub(crate) fn look(
+        &self,
+        old: &Self,
+        state: &State,
+        cost: u64,
+        now: Nanos,
+        arena: &mut Arena,
+    ) -> Look {
+        let Settled { at, levels, .. } = old.settle(state, now, arena);
+        let carried = State { last: at.now, levels: self.take_over(old, levels, at, true, arena) };
+        let settled = match at.stored == at.last {
+            true => self.settle(&carried, now, arena),
+            // The entries of logs have not moved along with the clock.
+            false => Settled { at, behind: 0, levels: self.levels_at(carried.levels, at, arena) },
+        };
+        let step = self.decide_settled(&carried.levels, settled, cost, arena);
+        let to_carry = if cost == 0 { 0 } else { self.runs_to_carry(old) };
+        // The call gives these back before it is charged.
+        let most = to_carry.saturating_add(step.runs);
+        let left = self.left_logs(old, levels);
+        let freed: usize = left.map(|(machine, level)| machine.runs_held(level, most, arena)).sum();
+        let runs = to_carry.max(most.saturating_sub(freed));
+        Look { step, runs }
+    }
+
+    fn take_over(
+        &self,
+        old: &Self,
+        owed: Levels,
+        at: Moment,
+        look: bool,
+        arena: &mut Arena,
+    ) -> Levels {
+        let mut levels = Levels::default();
+        let matched = self.machines.iter().zip(self.matches(old));
+        for (place, (level, (new, from))) in levels.iter_mut().zip(matched).enumerate() {
+            let from = from.and_then(|from| old.machines.get(from).zip(owed.get(from)));
+            if let Some((old, owed)) = from {
+                *level = new.take_over(old, *owed, at, look.then_some(place), arena);
             }
         }
+        levels
+    }
+
+    /// The old limits, with their levels, whose logs do not go on.
+    fn left_logs<'a>(
+        &self,
+        old: &'a Self,
+        levels: Levels,
+    ) -> impl Iterator<Item = (&'a crate::algorithm::Machine, u128)> {
+        let matched = self.machines.iter().zip(self.matches(old));
+        let mut goes_on = [false; Policy::MAX_LIMITS];
+        for (_, from) in matched.filter(|(new, _)| new.is_log()) {
+            if let Some(place) = from.and_then(|from| goes_on.get_mut(from)) {
+                *place = true;
+            }
+        }
+        let all = old.machines.iter().zip(levels).zip(goes_on);
+        all.filter(|((machine, _), goes_on)| machine.is_log() && !goes_on).map(|(left, _)| left)
     }
 
     fn matches(&self, old: &Self) -> Matches {
         let (new, old) = (self.policy.limits(), old.policy.limits());
         let mut matches = Matches::default();
         let mut taken = [false; Policy::MAX_LIMITS];
-        let mut pair = |keep: Keep, same: &dyn Fn(&Limit, &Limit) -> bool| {
-            for (limit, from) in new.iter().zip(&mut matches) {
-                if from.is_some() {
+        let mut pair = |order: &[usize], old_order: &[usize], same: fn(&Limit, &Limit) -> bool| {
+            for place in order {
+                let Some((limit, from)) = new.get(*place).zip(matches.get_mut(*place)) else {
                     continue;
-                }
-                let mut left = old.iter().zip(&mut taken).enumerate();
-                let found = left.find(|(_, (other, taken))| !**taken && same(limit, other));
-                if let Some((place, (_, taken))) = found {
-                    *taken = true;
-                    *from = Some((place, keep));
+                };
+                let left = |other: &&usize| {
+                    let is_left = taken.get(**other).is_some_and(|taken| !taken);
+                    is_left && old.get(**other).is_some_and(|other| same(limit, other))
+                };
+                if from.is_none()
+                    && let Some(found) = old_order.iter().find(left)
+                {
+                    *from = Some(*found);
+                    if let Some(taken) = taken.get_mut(*found) {
+                        *taken = true;
+                    }
                 }
             }
         };
-        pair(Keep::Fraction, &|new, old| new.name() == old.name());
-        pair(Keep::Fraction, &|new, old| new.period() == old.period());
-        pair(Keep::Tokens, &|_, _| true);
+        const IN_ORDER: [usize; Policy::MAX_LIMITS] = [0, 1, 2, 3, 4, 5, 6, 7];
+        let longest_first = |limits: &[Limit]| {
+            let mut order = IN_ORDER;
+            order.sort_by_key(|place| Reverse(limits.get(*place).map(Limit::period)));
+            order
+        };
+        pair(&IN_ORDER, &IN_ORDER, |new, old| new.name() == old.name());
+        pair(&IN_ORDER, &IN_ORDER, |new, old| new.period() == old.period());
+        pair(&longest_first(new), &longest_first(old), |_, _| true);
         matches
     }
 }

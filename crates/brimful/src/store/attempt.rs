@@ -2,9 +2,10 @@
 
 use super::full::Full;
 use super::room::is_free;
-use super::{Pair, Request, Sets, Slot, Store};
+use super::{Pair, Request, Set, Slot, Store};
 use crate::algorithm::arena::Arena;
 use crate::decision::Decision;
+use crate::rows::Rows;
 use crate::step::{Plan, State, Step};
 use crate::time::{Nanos, span};
 
@@ -18,8 +19,6 @@ pub(super) struct Effort {
 
 /// What came of it.
 pub(super) enum Attempt {
-    /// The row that the key is to have stands for nothing any more.
-    Outdated,
     /// Decided, and nothing was written.
     Decided(Decision),
     /// Decided and written, in a slot that the key had or that is new.
@@ -61,20 +60,18 @@ impl Store {
         let arena = runs.get();
         let full = Full { store: self, fingerprint, rows: &rows, now };
 
-        let mut found = pair.find(fingerprint).and_then(|(set, slot)| set.read(slot));
-        if found.is_some_and(|slot| rows.get(slot.row).is_none()) {
-            // As good as new. A look leaves it where it is.
-            found = None;
-            if let Some((set, slot)) = pair.find(fingerprint).filter(|_| !look) {
-                self.empty(set, slot, &rows, arena);
-            }
-        }
+        let found = pair.find(fingerprint).and_then(|(set, slot)| set.read(slot));
         let old = found.filter(|slot| !rows.serves(slot.row, wanted));
         let row = if old.is_none() { found.map_or(row, |slot| slot.row) } else { row };
-        let Some(plan) = rows.plan(row) else { return Attempt::Outdated };
+        let Some(plan) = rows.plan(row) else {
+            // Never seen: rows of the rules are always there, and the call has its own in use.
+            return Attempt::Decided(Decision { row, ..Decision::BLOCKED });
+        };
         let slot = match old {
             None => found.unwrap_or(Slot { fingerprint, row, state: State::new(now) }),
-            Some(old) if look => return full.look_with(&mut pair, &old, (row, plan), cost, arena),
+            Some(old) if look => {
+                return full.look_with(&mut pair, old, (row, plan), cost, effort, arena);
+            }
             Some(_) => match full.carry(&mut pair, (row, plan), effort, arena) {
                 Ok(slot) => slot,
                 Err(refused) => return Attempt::without_runs(refused),
@@ -85,57 +82,46 @@ impl Store {
     }
 
     /// Decides against the state that all keys of the policy without a slot share.
-    pub(super) fn share<N: Fn() -> Nanos>(
-        &self,
-        row: u32,
-        request: &Request<'_, N>,
-    ) -> Option<Decision> {
-        let rows = request.rows.hold();
-        let shared = rows.get(row)?.shared;
-        drop(rows);
-        let Some(mut set) = self.lock_shared(shared) else {
-            return Some(self.refuse(0, row, request.peek));
+    pub(super) fn share<N: Fn() -> Nanos>(&self, row: u32, request: &Request<'_, N>) -> Decision {
+        let Some(mut set) = self.lock_shared(row, request.rows) else {
+            return self.refuse(0, row, request.peek);
         };
         let rows = request.rows.hold();
-        let plan = rows.plan(row)?;
+        let Some(plan) = rows.plan(row) else { return self.refuse(0, row, request.peek) };
         let now = (request.now)();
         let mut runs = self.runs();
         let arena = runs.get();
         let content = set.read(0);
-        let outdated = content.filter(|content| rows.get(content.row).is_none());
-        if let Some(outdated) = outdated.filter(|_| !request.peek)
-            && let Some(plan) = rows.releasing(outdated.row)
-        {
-            plan.release(&outdated.state, arena);
-            set.clear(0);
-        }
-        let content = content.filter(|_| outdated.is_none());
+        let is_new = content.is_none();
         let mut content = content.unwrap_or(Slot { fingerprint: 0, row, state: State::new(now) });
         let step = plan.decide(&content.state, request.cost, now, arena);
         if step.runs > arena.room() {
             let wait = plan.full_after(&content.state, now, arena);
-            return Some(self.refuse(wait.max(plan.longest_period().into()), row, request.peek));
+            return self.refuse(wait.max(plan.longest_period().into()), row, request.peek);
         }
         if !request.peek {
             plan.apply(&mut content.state, &step, arena);
             set.write(0, &content);
+            if is_new {
+                rows.add_user(row);
+            }
             self.counters.shared.add(1);
         }
-        Some(step.decision)
+        step.decision
     }
 
     /// Whether the shared state of the row owes anything.
     pub(super) fn shared_owes<N: Fn() -> Nanos>(&self, row: u32, request: &Request<'_, N>) -> bool {
-        let shared = request.rows.hold().get(row).map(|row| row.shared);
-        let Some(set) = shared.and_then(|shared| self.lock_shared(shared)) else { return false };
+        let Some(set) = self.lock_shared(row, request.rows) else { return false };
         let rows = request.rows.hold();
         let now = (request.now)();
         !is_free(&set, 0, &rows, now, self.runs().get())
     }
 
-    fn lock_shared(&self, index: usize) -> Option<super::Set<'_>> {
-        let shared = self.shared.as_ref();
-        shared.filter(|sets: &&Sets| index < sets.count()).map(|sets| sets.lock(index))
+    fn lock_shared(&self, row: u32, rows: &Rows) -> Option<Set<'_>> {
+        let index = rows.hold().get(row)?.shared;
+        let shared = self.shared.as_ref().filter(|sets| index < sets.count());
+        shared.map(|sets| sets.lock(index))
     }
 
     pub(super) fn refuse(&self, wait: u128, row: u32, look: bool) -> Decision {
@@ -169,10 +155,11 @@ impl Full<'_> {
         }
         self.find_runs(pair, wanted, (row, plan), effort, false, arena)?;
         let Some((content, old)) = own(pair) else { return Ok(fresh) };
-        let carried = plan.carry(old, &content.state, self.now, false, arena);
-        let slot = Slot { state: carried.state, ..fresh };
+        let slot = Slot { state: plan.carry(old, &content.state, self.now, arena), ..fresh };
         if let Some((set, place)) = pair.find(self.fingerprint) {
             set.write(place, &slot);
+            self.rows.remove_user(content.row);
+            self.rows.add_user(row);
         }
         Ok(slot)
     }
@@ -181,27 +168,25 @@ impl Full<'_> {
     fn look_with(
         &self,
         pair: &mut Pair<'_>,
-        old: &Slot,
+        mut old: Slot,
         (row, plan): (u32, &Plan),
         cost: u64,
+        effort: Effort,
         arena: &mut Arena,
     ) -> Attempt {
-        let Some(limits) = self.rows.plan(old.row) else { return Attempt::Outdated };
-        let wanted = plan.runs_to_carry(limits);
-        let mut old = *old;
-        if wanted > arena.room() {
+        let Some(limits) = self.rows.plan(old.row) else {
+            return Attempt::Decided(Decision { row, ..Decision::BLOCKED });
+        };
+        let mut look = plan.look(limits, &old.state, cost, self.now, arena);
+        if look.runs > arena.room() {
             self.trim(pair, arena);
             old = pair.find(self.fingerprint).and_then(|(set, slot)| set.read(slot)).unwrap_or(old);
+            look = plan.look(limits, &old.state, cost, self.now, arena);
         }
-        if wanted > arena.room() {
-            // Others may have to be forgotten first, which a look must not do.
-            let wait = plan.longest_period().into();
-            return Attempt::Decided(self.store.refuse(wait, row, true));
+        match self.find_runs(pair, look.runs, (row, plan), effort, true, arena) {
+            Ok(()) => Attempt::Decided(look.step.decision),
+            Err(refused) => Attempt::without_runs(refused),
         }
-        let carried = plan.carry(limits, &old.state, self.now, true, arena);
-        let step = plan.decide(&carried.state, cost, self.now, arena);
-        plan.forget_look(&carried, arena);
-        Attempt::Decided(step.decision)
     }
 
     /// Decides for a key by the limits that it has now, and finds what it takes to remember that.

@@ -99,14 +99,14 @@ impl Full<'_> {
         let Some((index, slot)) = place else { return };
         let Some(set) = pair.sets().find(|set| set.index() == index) else { return };
         let counters = &self.store.counters;
-        match set.fingerprint(slot) {
-            Some(own) if own == self.fingerprint => {}
-            Some(_) => {
+        let holder = set.fingerprint(slot);
+        if holder != Some(self.fingerprint) {
+            if holder.is_some() {
                 self.store.empty(set, slot, self.rows, arena);
                 counters.evicted_lossless.add(1);
-                counters.occupied.add(1);
             }
-            None => counters.occupied.add(1),
+            counters.occupied.add(1);
+            self.rows.add_user(home.row);
         }
         set.write(slot, home);
     }

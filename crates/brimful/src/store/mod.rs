@@ -227,28 +227,24 @@ impl Store {
     }
 
     /// Decides for a key whose policy is that of `row`, giving it a slot when it is charged. What a
-    /// key owes under another row goes along. `None` when the row came with a call, and its place
-    /// was given to another since.
+    /// key owes under another row goes along.
     pub(crate) fn newcomer<N: Fn() -> Nanos>(
         &self,
         row: u32,
         request: &Request<'_, N>,
-    ) -> Option<Decision> {
+    ) -> Decision {
         let mut hand = Hand::new(self, request.peek);
         let mut effort = Effort { force_slot: self.in_flood(request), force_runs: false };
         // What was found can be taken by other threads before it is used, so it is looked for
         // again; a few rounds are enough, and bounded.
         for _ in 0..room::ROUNDS {
             match self.attempt(row, request, effort) {
-                Attempt::Outdated => return None,
-                Attempt::Decided(decision) => return Some(decision),
-                Attempt::Written { step, is_new } => {
-                    return Some(self.written(&step, is_new, request));
-                }
+                Attempt::Decided(decision) => return decision,
+                Attempt::Written { step, is_new } => return self.written(&step, is_new, request),
                 Attempt::NoSlot(_) if effort.force_slot => return self.share(row, request),
                 Attempt::NoSlot(decision) if request.peek => {
                     if self.has_room(request) {
-                        return Some(decision);
+                        return decision;
                     }
                     effort.force_slot = true;
                 }
@@ -257,9 +253,8 @@ impl Store {
             }
         }
         match self.attempt(row, request, Effort { force_slot: true, force_runs: true }) {
-            Attempt::Outdated => None,
-            Attempt::Decided(decision) => Some(decision),
-            Attempt::Written { step, is_new } => Some(self.written(&step, is_new, request)),
+            Attempt::Decided(decision) => decision,
+            Attempt::Written { step, is_new } => self.written(&step, is_new, request),
             Attempt::NoSlot(_) | Attempt::NoRuns => self.share(row, request),
         }
     }
@@ -295,7 +290,6 @@ impl Store {
             slots: self.sets.slots(),
             bytes: self.sets.bytes() + shared + arena.bytes(),
             log_entries: arena.used(),
-            max_log_entries: arena.used() + arena.room(),
         }
     }
 
@@ -355,7 +349,6 @@ pub(crate) struct StoreFigures {
     pub(crate) slots: usize,
     pub(crate) bytes: usize,
     pub(crate) log_entries: usize,
-    pub(crate) max_log_entries: usize,
 }
 
 /// One or two locked sets.
@@ -383,9 +376,10 @@ impl<'a> Pair<'a> {
 /// Clears a slot and gives back the runs that it held; false when it was empty.
 fn forget(set: &mut Set<'_>, slot: usize, rows: &Held<'_>, arena: &mut Arena) -> bool {
     let Some(content) = set.read(slot) else { return false };
-    if let Some(plan) = rows.releasing(content.row) {
+    if let Some(plan) = rows.plan(content.row) {
         plan.release(&content.state, arena);
     }
     set.clear(slot);
+    rows.remove_user(content.row);
     true
 }

@@ -1,5 +1,5 @@
-//! Finding the expired runs of idle keys, and slots that stand for nothing any more, without a thread
-//! or a pause.
+//! Finding what idle keys still hold, without a thread or a pause: expired runs, and rows that came
+//! with calls.
 //!
 //! A log gives its expired runs back when it is next charged; the log of a key that is never seen
 //! again does not. So, once half of the arena is used, each run taken pays for a look at one set.
@@ -9,15 +9,23 @@
 //! unexpired when its set was swept, or taken since: at most L + Z of these, where L is the most
 //! that are unexpired at any one time, and at most L more are unexpired now. So the arena is never
 //! full while 2 L + Z < S.
+//!
+//! The places for rows that come with calls are looked after in the same way: once half of them are
+//! taken, each new row pays for a look at so many sets that all have been seen when the other half
+//! is taken.
 
+use super::room::is_free;
 use super::{Request, Store, forget};
-use crate::rows::GENERATIONS;
+use crate::rows::Rows;
 use crate::step::Step;
 use crate::sync::{self, Ordering};
 use crate::time::Nanos;
 
 /// Sets that one search for runs looks at.
 const SETS: usize = 64;
+
+/// The most sets that a new row pays for.
+const MOST_SETS_FOR_A_ROW: usize = 1024;
 
 /// Where one request's searches for runs have got to. A peek looks where the call itself would,
 /// and leaves the store's hand where it was.
@@ -42,7 +50,8 @@ impl<'a> Hand<'a> {
                 false => self.store.hand.fetch_add(1, Ordering::Relaxed),
             };
             self.looked_at += 1;
-            if self.store.sweep(index.wrapping_add(ahead), request) {
+            let hand = index.wrapping_add(ahead);
+            if self.store.sweep(hand, request.rows, &request.now, request.peek, false) {
                 return true;
             }
         }
@@ -61,16 +70,20 @@ impl Store {
             if !half_used {
                 return;
             }
-            self.sweep(self.hand.fetch_add(1, Ordering::Relaxed), request);
+            let hand = self.hand.fetch_add(1, Ordering::Relaxed);
+            self.sweep(hand, request.rows, &request.now, false, false);
         }
     }
 
-    /// Pays for the change of a row that came with a call: empties slots with outdated numbers in so
-    /// many sets that all are seen before a number comes again.
-    pub(crate) fn tidy_rows<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) {
-        let sets = u64::try_from(self.swept_sets()).unwrap_or(u64::MAX);
-        for _ in 0..=sets / u64::from(GENERATIONS) {
-            self.sweep(self.hand.fetch_add(1, Ordering::Relaxed), request);
+    /// Looks in some sets for keys that owe nothing any more under a row that came with a call, and
+    /// forgets them. When no place is left for a new row, slots whose time lies ahead of a clock that
+    /// was stepped back begin to refill.
+    pub(crate) fn tidy_rows(&self, rows: &Rows, now: Nanos, is_full: bool) {
+        let (_, most) = rows.given();
+        let enough = self.swept_sets().saturating_mul(2).div_ceil(most.max(1));
+        for _ in 0..enough.min(MOST_SETS_FOR_A_ROW) {
+            let hand = self.hand.fetch_add(1, Ordering::Relaxed);
+            self.sweep(hand, rows, &|| now, false, is_full);
         }
     }
 
@@ -78,37 +91,51 @@ impl Store {
         self.sets.count() + self.shared.as_ref().map_or(0, |shared| shared.count())
     }
 
-    /// Gives the expired runs of one set back to the arena, and says whether there were any.
-    fn sweep<N: Fn() -> Nanos>(&self, hand: u64, request: &Request<'_, N>) -> bool {
+    /// Gives up what the keys of one set hold and do not need, and says whether there were expired
+    /// runs among it.
+    fn sweep(
+        &self,
+        hand: u64,
+        rows: &Rows,
+        now: &impl Fn() -> Nanos,
+        peek: bool,
+        rows_are_full: bool,
+    ) -> bool {
         let sets = u64::try_from(self.swept_sets()).unwrap_or(u64::MAX).max(1);
         let index = usize::try_from(hand % sets).unwrap_or(0);
-        let mut set = match (&self.shared, index.checked_sub(self.sets.count())) {
-            (Some(shared), Some(row)) => shared.lock(row),
-            _ => self.sets.lock(index),
+        let shared = self.shared.as_ref().zip(index.checked_sub(self.sets.count()));
+        let mut set = match shared {
+            Some((shared, row)) => shared.lock(row),
+            None => self.sets.lock(index),
         };
-        let rows = request.rows.hold();
-        let now = (request.now)();
+        let rows = rows.hold();
+        let now = now();
         let mut runs = self.runs();
         let arena = runs.get();
         let before = arena.used();
         for slot in set.slots() {
             let Some(mut content) = set.read(slot) else { continue };
-            let Some(plan) = rows.plan(content.row) else {
-                if index < self.sets.count() {
-                    self.empty(&mut set, slot, &rows, arena);
-                } else {
+            let Some(plan) = rows.plan(content.row) else { continue };
+            let stored = content.state;
+            let is_given = rows.is_given(content.row);
+            if is_given && is_free(&set, slot, &rows, now, arena) {
+                if shared.is_some() {
                     forget(&mut set, slot, &rows, arena);
+                } else {
+                    self.empty(&mut set, slot, &rows, arena);
                 }
                 continue;
-            };
-            if !plan.has_log() {
-                continue;
             }
-            if !request.peek && arena.room() == 0 {
+            let wants_runs = !peek && arena.room() == 0 && plan.has_log();
+            if wants_runs || (is_given && rows_are_full) {
                 plan.anchor(&mut content.state, now, arena);
             }
-            plan.trim(&mut content.state, now, arena);
-            set.write(slot, &content);
+            if plan.has_log() {
+                plan.trim(&mut content.state, now, arena);
+            }
+            if content.state != stored {
+                set.write(slot, &content);
+            }
         }
         arena.used() < before
     }
