@@ -67,12 +67,12 @@ impl Limiter {
         let given = match self.rows.give(policy) {
             Ok(given) => given,
             Err(_) => {
-                self.store.tidy_rows(&self.rows, now, true);
+                self.store.tidy_rows(&self.rows, now);
                 self.rows.give(policy)?
             }
         };
         if given.is_new && self.rows.is_half_given() {
-            self.store.tidy_rows(&self.rows, now, false);
+            self.store.tidy_rows(&self.rows, now);
         }
         let (row, rows) = (given.row, &self.rows);
         let wanted = Wanted::Given(row);

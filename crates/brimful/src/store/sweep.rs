@@ -51,7 +51,7 @@ impl<'a> Hand<'a> {
             };
             self.looked_at += 1;
             let hand = index.wrapping_add(ahead);
-            if self.store.sweep(hand, request.rows, &request.now, request.peek, false) {
+            if self.store.sweep(hand, request.rows, &request.now, request.peek) {
                 return true;
             }
         }
@@ -71,19 +71,19 @@ impl Store {
                 return;
             }
             let hand = self.hand.fetch_add(1, Ordering::Relaxed);
-            self.sweep(hand, request.rows, &request.now, false, false);
+            self.sweep(hand, request.rows, &request.now, false);
         }
     }
 
     /// Looks in some sets for keys that owe nothing any more under a row that came with a call, and
-    /// forgets them. When no place is left for a new row, slots whose time lies ahead of a clock that
-    /// was stepped back begin to refill.
-    pub(crate) fn tidy_rows(&self, rows: &Rows, now: Nanos, is_full: bool) {
+    /// forgets them. (Those whose time lies ahead of a clock that was stepped back are left to their
+    /// own next call: one late reading must not forgive what others owe.)
+    pub(crate) fn tidy_rows(&self, rows: &Rows, now: Nanos) {
         let (_, most) = rows.given();
         let enough = self.swept_sets().saturating_mul(2).div_ceil(most.max(1));
         for _ in 0..enough.min(MOST_SETS_FOR_A_ROW) {
             let hand = self.hand.fetch_add(1, Ordering::Relaxed);
-            self.sweep(hand, rows, &|| now, false, is_full);
+            self.sweep(hand, rows, &|| now, false);
         }
     }
 
@@ -93,14 +93,7 @@ impl Store {
 
     /// Gives up what the keys of one set hold and do not need, and says whether there were expired
     /// runs among it.
-    fn sweep(
-        &self,
-        hand: u64,
-        rows: &Rows,
-        now: &impl Fn() -> Nanos,
-        peek: bool,
-        rows_are_full: bool,
-    ) -> bool {
+    fn sweep(&self, hand: u64, rows: &Rows, now: &impl Fn() -> Nanos, peek: bool) -> bool {
         let sets = u64::try_from(self.swept_sets()).unwrap_or(u64::MAX).max(1);
         let index = usize::try_from(hand % sets).unwrap_or(0);
         let shared = self.shared.as_ref().zip(index.checked_sub(self.sets.count()));
@@ -117,8 +110,7 @@ impl Store {
             let Some(mut content) = set.read(slot) else { continue };
             let Some(plan) = rows.plan(content.row) else { continue };
             let stored = content.state;
-            let is_given = rows.is_given(content.row);
-            if is_given && is_free(&set, slot, &rows, now, arena) {
+            if rows.is_given(content.row) && is_free(&set, slot, &rows, now, arena) {
                 if shared.is_some() {
                     forget(&mut set, slot, &rows, arena);
                 } else {
@@ -126,13 +118,13 @@ impl Store {
                 }
                 continue;
             }
-            let wants_runs = !peek && arena.room() == 0 && plan.has_log();
-            if wants_runs || (is_given && rows_are_full) {
+            if !plan.has_log() {
+                continue;
+            }
+            if !peek && arena.room() == 0 {
                 plan.anchor(&mut content.state, now, arena);
             }
-            if plan.has_log() {
-                plan.trim(&mut content.state, now, arena);
-            }
+            plan.trim(&mut content.state, now, arena);
             if content.state != stored {
                 set.write(slot, &content);
             }
