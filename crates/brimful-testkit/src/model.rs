@@ -6,20 +6,24 @@
 //! model tries times. Times are signed and have room to spare, so nothing here saturates.
 
 mod bucket;
+mod change;
+mod keyed;
 mod log;
 #[cfg(test)]
 mod tests;
 mod windows;
 
-use std::collections::HashMap;
 use std::fmt;
 
 use brimful::{Algorithm, Limit, Nanos, Policy};
 
 use crate::Outcome;
 use bucket::Bucket;
+use change::Spent;
 use log::Log;
 use windows::{Counter, Fixed};
+
+pub use keyed::KeyedModel;
 
 /// What one limit remembers of one key. Times are nanoseconds since the epoch.
 trait Rule: fmt::Debug {
@@ -45,6 +49,10 @@ trait Rule: fmt::Debug {
     /// What is remembered, in numbers that mean the same wherever on the time line the last
     /// change lies, but for the phase of a window.
     fn canonical(&self, last: i128) -> Vec<i128>;
+    /// What was spent and counts still.
+    fn spent(&self, at: i128) -> Spent;
+    /// Goes on, as good as new, from what was spent under another limit.
+    fn take_over(&mut self, spent: &Spent, at: i128);
     /// A copy.
     fn copy(&self) -> Box<dyn Rule>;
 }
@@ -73,15 +81,8 @@ impl Model {
     /// A key that was never seen.
     #[must_use]
     pub fn new(policy: &Policy) -> Self {
-        let word = if policy.is_unlimited() {
-            Some(Outcome::UNLIMITED)
-        } else if policy.is_blocked() {
-            Some(Outcome::BLOCKED)
-        } else {
-            None
-        };
         let rules = policy.limits().iter().map(rule).collect();
-        Self { word, rules, last: None, policy: policy.clone() }
+        Self { word: word(policy), rules, last: None, policy: policy.clone() }
     }
 
     /// Spends `cost` at `now` if every limit admits it.
@@ -179,6 +180,12 @@ impl Model {
         numbers
     }
 
+    /// The policy that the key is under.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
     /// When the key was last changed.
     #[must_use]
     pub fn last(&self) -> Option<Nanos> {
@@ -210,6 +217,17 @@ impl Model {
     }
 }
 
+/// The answer of a policy that is a word.
+fn word(policy: &Policy) -> Option<Outcome> {
+    if policy.is_unlimited() {
+        Some(Outcome::UNLIMITED)
+    } else if policy.is_blocked() {
+        Some(Outcome::BLOCKED)
+    } else {
+        None
+    }
+}
+
 fn rule(limit: &Limit) -> Box<dyn Rule> {
     let tokens = limit.tokens();
     let period = i128::try_from(limit.period().as_nanos()).unwrap_or(i128::MAX);
@@ -218,53 +236,5 @@ fn rule(limit: &Limit) -> Box<dyn Rule> {
         Algorithm::FixedWindow => Box::new(Fixed::new(tokens, period)),
         Algorithm::SlidingLog => Box::new(Log::new(tokens, period)),
         Algorithm::SlidingWindow => Box::new(Counter::new(tokens, period)),
-    }
-}
-
-/// Any number of keys: no bound, and nothing is ever evicted.
-#[derive(Clone, Debug)]
-pub struct KeyedModel {
-    default: Policy,
-    overrides: HashMap<String, Policy>,
-    keys: HashMap<String, Model>,
-}
-
-impl KeyedModel {
-    /// Every key gets `default`.
-    #[must_use]
-    pub fn new(default: &Policy) -> Self {
-        Self { default: default.clone(), overrides: HashMap::new(), keys: HashMap::new() }
-    }
-
-    /// This one key gets `policy`.
-    #[must_use]
-    pub fn with(mut self, key: &str, policy: &Policy) -> Self {
-        self.overrides.insert(key.into(), policy.clone());
-        self
-    }
-
-    /// As [`Model::acquire`].
-    pub fn acquire(&mut self, key: &str, cost: u64, now: Nanos) -> Outcome {
-        self.model(key).acquire(cost, now)
-    }
-
-    /// As [`Model::peek`].
-    pub fn peek(&mut self, key: &str, cost: u64, now: Nanos) -> Outcome {
-        self.model(key).peek(cost, now)
-    }
-
-    /// As [`Model::refund`].
-    pub fn refund(&mut self, key: &str, tokens: u64, now: Nanos) -> u64 {
-        self.model(key).refund(tokens, now)
-    }
-
-    /// As [`Model::reset`].
-    pub fn reset(&mut self, key: &str) {
-        self.keys.remove(key);
-    }
-
-    fn model(&mut self, key: &str) -> &mut Model {
-        let policy = self.overrides.get(key).unwrap_or(&self.default);
-        self.keys.entry(key.into()).or_insert_with(|| Model::new(policy))
     }
 }

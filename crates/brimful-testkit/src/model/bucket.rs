@@ -4,8 +4,9 @@ use num_bigint::BigInt;
 use num_rational::Ratio;
 
 use super::Rule;
+use super::change::{Counted, Spent};
 
-type Rational = Ratio<BigInt>;
+pub(super) type Rational = Ratio<BigInt>;
 
 #[derive(Clone, Debug)]
 pub(super) struct Bucket {
@@ -32,6 +33,13 @@ impl Bucket {
 
     fn missing_at(&self, at: i128) -> Rational {
         whole(self.capacity) - self.tokens_at(at)
+    }
+
+    /// For n tokens per P ns with g = gcd(n, P), a tick is the P/g-th part of a token: the least that
+    /// drips in any number of nanoseconds. (The rate is n/P in lowest terms.)
+    fn up_to_a_tick(&self, tokens: Rational) -> Rational {
+        let ticks = self.rate.denom();
+        (tokens * ticks).ceil() / ticks
     }
 
     /// Whole nanoseconds until so many tokens have dripped in.
@@ -87,6 +95,18 @@ impl Rule for Bucket {
     fn canonical(&self, last: i128) -> Vec<i128> {
         let tokens = self.tokens_at(last);
         [tokens.numer(), tokens.denom()].map(|n| i128::try_from(n).unwrap_or(i128::MAX)).into()
+    }
+
+    fn spent(&self, at: i128) -> Spent {
+        let fraction = self.missing_at(at) / whole(self.capacity);
+        Spent { fraction, counted: Counted::Nothing }
+    }
+
+    fn take_over(&mut self, spent: &Spent, at: i128) {
+        let full = whole(self.capacity);
+        let missing = self.up_to_a_tick(&spent.fraction * &full);
+        self.tokens = full.clone() - missing.min(full);
+        self.as_of = at;
     }
 
     fn copy(&self) -> Box<dyn Rule> {

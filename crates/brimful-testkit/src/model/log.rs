@@ -1,6 +1,7 @@
 //! The sliding log as a plain list.
 
 use super::Rule;
+use super::change::{Counted, Spent};
 
 #[derive(Clone, Debug)]
 pub(super) struct Log {
@@ -20,7 +21,7 @@ impl Log {
         self.entries.iter().filter(move |(time, _)| at < time + self.width)
     }
 
-    fn spent(&self, at: i128) -> u64 {
+    fn total(&self, at: i128) -> u64 {
         self.counted(at).map(|(_, cost)| cost).sum()
     }
 
@@ -39,7 +40,7 @@ impl Rule for Log {
     }
 
     fn admits(&self, cost: u64, at: i128) -> bool {
-        u128::from(self.spent(at)) + u128::from(cost) <= u128::from(self.limit)
+        u128::from(self.total(at)) + u128::from(cost) <= u128::from(self.limit)
     }
 
     /// Something changes only when an entry expires: the first such time that will do.
@@ -49,7 +50,8 @@ impl Rule for Log {
     }
 
     fn remaining(&self, at: i128) -> u64 {
-        self.limit - self.spent(at)
+        // More may have been admitted under another limit.
+        self.limit.saturating_sub(self.total(at))
     }
 
     fn reset_after(&self, at: i128) -> i128 {
@@ -92,6 +94,19 @@ impl Rule for Log {
             }
         }
         runs
+    }
+
+    fn spent(&self, at: i128) -> Spent {
+        let entries = self.counted(at).copied().collect();
+        Spent::of(self.total(at), self.limit, Counted::Log(entries))
+    }
+
+    fn take_over(&mut self, spent: &Spent, at: i128) {
+        self.entries = match &spent.counted {
+            Counted::Log(entries) => entries.clone(),
+            _ => vec![(at, spent.tokens(self.limit))],
+        };
+        self.entries.retain(|(_, cost)| *cost > 0);
     }
 
     fn copy(&self) -> Box<dyn Rule> {

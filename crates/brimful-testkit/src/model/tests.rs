@@ -1,5 +1,7 @@
 //! The model's answers on examples worked out by hand.
 
+mod change;
+
 use std::time::Duration;
 
 use super::{KeyedModel, Model};

@@ -3,9 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use num_bigint::BigInt;
 use num_rational::Ratio;
 
 use super::Rule;
+use super::bucket::Rational;
+use super::change::{Counted, Spent};
 
 /// What was spent in each window.
 #[derive(Clone, Debug)]
@@ -87,7 +90,8 @@ impl Rule for Fixed {
     }
 
     fn remaining(&self, at: i128) -> u64 {
-        self.limit - self.count(at)
+        // More may have been admitted under another limit.
+        self.limit.saturating_sub(self.count(at))
     }
 
     fn reset_after(&self, at: i128) -> i128 {
@@ -108,6 +112,19 @@ impl Rule for Fixed {
 
     fn canonical(&self, last: i128) -> Vec<i128> {
         vec![self.count(last).into(), self.counts.phase(last)]
+    }
+
+    fn spent(&self, at: i128) -> Spent {
+        let count = self.count(at);
+        Spent::of(count, self.limit, Counted::Fixed(count))
+    }
+
+    fn take_over(&mut self, spent: &Spent, at: i128) {
+        let count = match spent.counted {
+            Counted::Fixed(count) => count,
+            _ => spent.tokens(self.limit),
+        };
+        self.counts.charge(count, at);
     }
 
     fn copy(&self) -> Box<dyn Rule> {
@@ -168,7 +185,8 @@ impl Rule for Counter {
 
     fn remaining(&self, at: i128) -> u64 {
         let left = Ratio::from_integer(i128::from(self.limit)) - self.estimate(at);
-        // A clock that was stepped to an earlier part of a window can leave less than nothing.
+        // A clock that was stepped to an earlier part of a window can leave less than nothing, and
+        // so can another limit.
         u64::try_from(left.floor().to_integer()).unwrap_or(0)
     }
 
@@ -195,6 +213,28 @@ impl Rule for Counter {
         let window = self.counts.window(last);
         let (previous, current) = (self.counts.of(window - 1), self.counts.of(window));
         vec![previous.into(), current.into(), self.counts.phase(last)]
+    }
+
+    fn spent(&self, at: i128) -> Spent {
+        let window = self.counts.window(at);
+        let counted = Counted::Counter {
+            width: self.counts.width,
+            before: self.counts.of(window - 1),
+            present: self.counts.of(window),
+        };
+        let estimate = self.estimate(at);
+        let of = BigInt::from(*estimate.denom()) * self.limit;
+        Spent { fraction: Rational::new((*estimate.numer()).into(), of), counted }
+    }
+
+    fn take_over(&mut self, spent: &Spent, at: i128) {
+        match spent.counted {
+            Counted::Counter { width, before, present } if width == self.counts.width => {
+                self.counts.charge(before, at - width);
+                self.counts.charge(present, at);
+            }
+            _ => self.counts.charge(spent.tokens(self.limit), at),
+        }
     }
 
     fn copy(&self) -> Box<dyn Rule> {

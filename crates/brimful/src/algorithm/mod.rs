@@ -308,6 +308,17 @@ impl Machine {
         }
     }
 
+    /// Runs that a level gives back when only those of `kept`, which has the newest of them or none,
+    /// are kept; counted up to `most`.
+    pub(crate) fn runs_freed(&self, level: u128, kept: u128, most: usize, arena: &Arena) -> usize {
+        match self {
+            Self::SlidingLog(_) => {
+                SlidingLog::runs_freed(Handle::unpack(level), Handle::unpack(kept), most, arena)
+            }
+            _ => 0,
+        }
+    }
+
     pub(crate) fn owed(&self, settled: u128, at: Moment) -> Owed {
         match self {
             Self::TokenBucket(bucket) => bucket.owed(settled),

@@ -143,6 +143,9 @@ impl SlidingLog {
             return Handle::default();
         }
         let run = match look {
+            // A look does not move entries along with a stepped clock, so this one has no age where
+            // the others stand.
+            Some(spare) if at.stored != at.last => arena.lend(spare, at.stored.stamp(0), count),
             Some(spare) => arena.lend(spare, at.now.stamp(0), count),
             None => arena.take(at.now.stamp(0), count),
         };
@@ -212,9 +215,15 @@ impl SlidingLog {
 
     /// How many runs the log holds, counted up to `most`.
     pub(crate) fn runs_held(log: Handle, most: usize, arena: &Arena) -> usize {
+        Self::runs_freed(log, Handle::default(), most, arena)
+    }
+
+    /// How many runs the log holds before the oldest of `kept`, counted up to `most`.
+    pub(crate) fn runs_freed(log: Handle, kept: Handle, most: usize, arena: &Arena) -> usize {
         let first = (log.total > 0).then_some(log.oldest);
+        let is_kept = |index: &u32| kept.total > 0 && *index == kept.oldest;
         let next = |index: &u32| Some(arena.run(*index).next).filter(|next| *next != Arena::NONE);
-        core::iter::successors(first, next).take(most).count()
+        core::iter::successors(first, next).take_while(|i| !is_kept(i)).take(most).count()
     }
 
     pub(crate) fn remaining(&self, log: Handle) -> u64 {

@@ -87,7 +87,8 @@ impl LimiterBuilder {
     ///
     /// Logs of idle keys keep expired entries for a while. As long as fewer than `(S - Z) / 2` of
     /// `S` entries are unexpired at any time, they are never used up, where `Z` is the number of
-    /// sets (slots / 4 in a store of more than 1,024 slots) and `S` is at least `2 Z`.
+    /// sets (slots / 4 in a store of more than 1,024 slots; under [`Overflow::Share`] one more for each
+    /// policy of the rules and each place of [`max_given`](Self::max_given)) and `S` is at least `2 Z`.
     #[must_use]
     pub fn max_log_entries(mut self, max_log_entries: u64) -> Self {
         self.max_log_entries = Some(max_log_entries);

@@ -33,11 +33,7 @@ pub(crate) struct Look {
 impl Plan {
     /// Runs that [`carry`](Self::carry) may take from the arena.
     pub(crate) fn runs_to_carry(&self, old: &Self) -> usize {
-        let matched = self.machines.iter().zip(self.matches(old));
-        let begun = matched.filter(|(new, from)| {
-            from.and_then(|place| old.machines.get(place)).is_some_and(|old| new.begins_log(old))
-        });
-        begun.count()
+        self.logs_that_begin(old).filter(|begins| *begins).count()
     }
 
     /// The state at `now` of a key whose limits were those of `old`, in the place of its old one.
@@ -49,7 +45,8 @@ impl Plan {
             *level = machine.commit(stored, *level, at, arena);
         }
         let carried = State { last: at.now, levels: self.take_over(old, levels, at, false, arena) };
-        for (machine, level) in self.left_logs(old, levels) {
+        let left = old.machines.iter().zip(levels).zip(self.logs_that_go_on(old));
+        for ((machine, level), _) in left.filter(|(_, goes_on)| !goes_on) {
             machine.release(level, arena);
         }
         carried
@@ -72,11 +69,22 @@ impl Plan {
             false => Settled { at, behind: 0, levels: self.levels_at(carried.levels, at, arena) },
         };
         let step = self.decide_settled(&carried.levels, settled, cost, arena);
-        let to_carry = if cost == 0 { 0 } else { self.runs_to_carry(old) };
-        // The call gives these back before it is charged.
-        let most = to_carry.saturating_add(step.runs);
-        let left = self.left_logs(old, levels);
-        let freed: usize = left.map(|(machine, level)| machine.runs_held(level, most, arena)).sum();
+        // The call takes the runs of logs that begin, gives back what it does not keep, and is
+        // charged then.
+        if cost == 0 {
+            return Look { step, runs: 0 };
+        }
+        let to_carry = self.runs_to_carry(old);
+        let begun = self.logs_that_begin(old).zip(carried.levels);
+        let taken = begun.filter(|(begins, level)| *begins && *level != 0).count();
+        let most = taken.saturating_add(step.runs);
+        let logs = old.machines.iter().zip(state.levels.iter().zip(levels));
+        let logs = logs.zip(self.logs_that_go_on(old));
+        let freed: usize = logs
+            .map(|((machine, (stored, settled)), goes_on)| {
+                machine.runs_freed(*stored, if goes_on { settled } else { 0 }, most, arena)
+            })
+            .sum();
         let runs = to_carry.max(most.saturating_sub(freed));
         Look { step, runs }
     }
@@ -100,21 +108,24 @@ impl Plan {
         levels
     }
 
-    /// The old limits, with their levels, whose logs do not go on.
-    fn left_logs<'a>(
-        &self,
-        old: &'a Self,
-        levels: Levels,
-    ) -> impl Iterator<Item = (&'a crate::algorithm::Machine, u128)> {
+    /// Which limits are logs that go on from another algorithm.
+    fn logs_that_begin(&self, old: &Self) -> impl Iterator<Item = bool> {
         let matched = self.machines.iter().zip(self.matches(old));
-        let mut goes_on = [false; Policy::MAX_LIMITS];
+        matched.map(|(new, from)| {
+            from.and_then(|place| old.machines.get(place)).is_some_and(|old| new.begins_log(old))
+        })
+    }
+
+    /// Which of the old limits are logs that go on as logs.
+    fn logs_that_go_on(&self, old: &Self) -> [bool; Policy::MAX_LIMITS] {
+        let mut go_on = [false; Policy::MAX_LIMITS];
+        let matched = self.machines.iter().zip(self.matches(old));
         for (_, from) in matched.filter(|(new, _)| new.is_log()) {
-            if let Some(place) = from.and_then(|from| goes_on.get_mut(from)) {
+            if let Some(place) = from.and_then(|from| go_on.get_mut(from)) {
                 *place = true;
             }
         }
-        let all = old.machines.iter().zip(levels).zip(goes_on);
-        all.filter(|((machine, _), goes_on)| machine.is_log() && !goes_on).map(|(left, _)| left)
+        go_on
     }
 
     fn matches(&self, old: &Self) -> Matches {
