@@ -12,6 +12,7 @@
 pub mod conformance;
 pub mod model;
 mod outcome;
+mod runner;
 pub mod small;
 pub mod strategy;
 pub mod trace;
@@ -19,6 +20,7 @@ pub mod trace;
 pub use model::{KeyedModel, Model};
 pub use num_rational::Ratio;
 pub use outcome::Outcome;
+pub use runner::runner;
 
 /// The examples of the README, compiled and run as the crate pages' are.
 #[cfg(doctest)]

@@ -4,17 +4,12 @@
 //! its seed, and `BRIMFUL_SEED` repeats it. A sequence that failed once is kept in
 //! `model.proptest-regressions` and tried first from then on.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
-
 use brimful::{Algorithm, Decision, Meter, Nanos, Policy, Retry};
 use brimful_testkit::trace::{Cursor, Draft, Scale, Verb};
-use brimful_testkit::{Model, Outcome, strategy};
+use brimful_testkit::{Model, Outcome, runner, strategy};
 use proptest::collection::vec;
-use proptest::prelude::{ProptestConfig, Strategy};
-use proptest::test_runner::{
-    FileFailurePersistence, RngSeed, TestCaseError, TestCaseResult, TestError, TestRunner,
-};
+use proptest::prelude::Strategy;
+use proptest::test_runner::{TestCaseError, TestCaseResult, TestError};
 use proptest::{prop_assert, prop_assert_eq};
 
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/model.proptest-regressions");
@@ -51,22 +46,7 @@ fn one_limit(name: &str, algorithm: Algorithm) {
 }
 
 fn check(name: &str, policies: impl Strategy<Value = Policy>) {
-    let cases = match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => ProptestConfig::default().cases,
-        None => CASES,
-    };
-    let seed = match std::env::var("BRIMFUL_SEED") {
-        Ok(seed) => seed.parse().expect("BRIMFUL_SEED is a number"),
-        // Randomly keyed, so a new seed in each run.
-        Err(_) => RandomState::new().build_hasher().finish(),
-    };
-    println!("{name}: {cases} sequences of {OPERATIONS} operations, BRIMFUL_SEED={seed}");
-    let mut runner = TestRunner::new(ProptestConfig {
-        cases,
-        rng_seed: RngSeed::Fixed(seed),
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
-        ..ProptestConfig::default()
-    });
+    let (mut runner, seed) = runner(name, CASES, REGRESSIONS);
     let sequences = (policies, strategy::now(), vec(strategy::draft(), OPERATIONS));
     let result = runner.run(&sequences, |(policy, start, drafts)| run(&policy, start, &drafts));
     if let Err(TestError::Fail(why, (policy, start, drafts))) = result {

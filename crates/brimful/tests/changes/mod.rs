@@ -1,18 +1,14 @@
 //! A limiter and the model side by side, over keys whose limits change from call to call.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
 use brimful::{Algorithm, Limit, Limiter, Nanos, Policy, Rules};
 use brimful_testkit::trace::{Cursor, Draft, Scale, Verb};
-use brimful_testkit::{KeyedModel, Outcome, strategy};
+use brimful_testkit::{KeyedModel, Outcome, runner, strategy};
 use proptest::collection::vec;
-use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof};
+use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::prop_assert_eq;
-use proptest::test_runner::{
-    FileFailurePersistence, RngSeed, TestCaseResult, TestError, TestRunner,
-};
+use proptest::test_runner::{TestCaseResult, TestError};
 
 const CASES: u32 = 250;
 const OPERATIONS: usize = 300;
@@ -42,25 +38,9 @@ struct Setup {
 /// One call: which key, by whom, and what.
 type Call = (usize, By, Draft);
 
-/// Runs sequences of calls: `PROPTEST_CASES` of them, or [`CASES`]. A run prints its seed, and
-/// `BRIMFUL_SEED` repeats it; sequences that failed once are kept in `regressions`.
+/// Runs sequences of 300 calls: `PROPTEST_CASES` of them, or [`CASES`].
 pub(crate) fn check(name: &str, given: usize, regressions: &'static str) {
-    let cases = match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => ProptestConfig::default().cases,
-        None => CASES,
-    };
-    let seed = match std::env::var("BRIMFUL_SEED") {
-        Ok(seed) => seed.parse().expect("BRIMFUL_SEED is a number"),
-        // Randomly keyed, so a new seed in each run.
-        Err(_) => RandomState::new().build_hasher().finish(),
-    };
-    println!("{name}: {cases} sequences of {OPERATIONS} operations, BRIMFUL_SEED={seed}");
-    let mut runner = TestRunner::new(ProptestConfig {
-        cases,
-        rng_seed: RngSeed::Fixed(seed),
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(regressions))),
-        ..ProptestConfig::default()
-    });
+    let (mut runner, seed) = runner(name, CASES, regressions);
     let calls = vec((0..KEYS.len(), by(given), strategy::draft()), OPERATIONS);
     let sequences = (setup(given), strategy::now(), calls);
     let result = runner.run(&sequences, |(setup, start, calls)| {
