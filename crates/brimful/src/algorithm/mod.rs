@@ -12,6 +12,8 @@ pub(crate) mod arena;
 mod fixed_window;
 mod sliding_log;
 mod sliding_window;
+#[cfg(test)]
+mod tests;
 mod token_bucket;
 
 use core::num::NonZero;

@@ -1,0 +1,68 @@
+//! Log entries are used up in one place of the store: what that means to keys in other places.
+
+use std::time::Duration;
+
+use brimful::{Denial, Limiter, Nanos, Overflow, Policy};
+
+const NOW: Nanos = Nanos::from_secs(1_800_000_000);
+const DAY: Duration = Duration::from_secs(86_400);
+const NS: Duration = Duration::from_nanos(1);
+
+fn policy(spec: &str) -> Policy {
+    Policy::parse([spec]).unwrap()
+}
+
+/// Five sets of 15 slots, in which one key has used all two entries for the next 10 s.
+fn used_up(overflow: Overflow) -> Limiter {
+    let builder = Limiter::builder(policy("2 per 10s sliding-log"));
+    let builder = builder.max_keys(60).max_log_entries(2).overflow(overflow).secret([7, 11]);
+    let limiter = (0..20_u64)
+        .fold(builder, |builder, key| builder.exact(("bucket", key), policy("10/min")))
+        .build()
+        .unwrap();
+    assert_eq!(limiter.stats().slots, 75);
+    for key in 0..20_u64 {
+        assert!(limiter.try_acquire_at(("bucket", key), 10, NOW + DAY).is_allowed());
+    }
+    for at in [NOW, NOW + NS] {
+        assert!(limiter.try_acquire_at("log", 1, at).is_allowed());
+    }
+    limiter
+}
+
+/// After a clock that was ahead is set right, keys owe in the future. A newcomer that finds no entry
+/// lets those in its own two sets refill, and elsewhere only those that hold entries.
+#[test]
+fn keys_without_entries_keep_their_time_when_entries_are_wanted() {
+    let limiter = used_up(Overflow::Refuse);
+    let refused = limiter.try_acquire_at("other", 1, NOW + 2 * NS);
+    assert_eq!(refused.denial(), Some(Denial::StoreFull));
+    // Those in the two sets of "other" refill from its reading on; for the others no time passes
+    // until they are called themselves.
+    let later = NOW + Duration::from_secs(30);
+    let left = |key: u64| limiter.peek_at(("bucket", key), 0, later).remaining();
+    let kept = (0..20).filter(|key| left(*key) == 0).count();
+    let refilled = (0..20).filter(|key| left(*key) == 4).count();
+    assert!(kept >= 4 && refilled >= 1 && kept + refilled == 20, "{kept} and {refilled}");
+}
+
+/// Who meets the holder of the entries in its sets is told when they expire; others are told the
+/// time by which any entry has.
+#[test]
+fn the_hint_for_entries_held_elsewhere_is_the_longest_period() {
+    for overflow in [Overflow::Refuse, Overflow::Share] {
+        let limiter = used_up(overflow);
+        let now = NOW + Duration::from_secs(1);
+        let (mut near, mut far) = (0, 0);
+        for key in 0..40_u64 {
+            let refused = limiter.try_acquire_at(key, 1, now);
+            assert_eq!(refused.denial(), Some(Denial::StoreFull), "{overflow}");
+            match refused.retry_after().unwrap() {
+                wait if wait == Duration::from_secs(10) => far += 1,
+                wait if wait == Duration::from_secs(9) + NS => near += 1,
+                wait => panic!("{overflow}: {wait:?}"),
+            }
+        }
+        assert!(near > 0 && far > 0, "{overflow}: {near} near, {far} far");
+    }
+}
