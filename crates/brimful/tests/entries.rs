@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use brimful::{Denial, Limiter, Nanos, Overflow, Policy};
+use brimful::{Denial, Limiter, Nanos, Overflow, Policy, Rules};
 
 const NOW: Nanos = Nanos::from_secs(1_800_000_000);
 const DAY: Duration = Duration::from_secs(86_400);
@@ -14,12 +14,10 @@ fn policy(spec: &str) -> Policy {
 
 /// Five sets of 15 slots, in which one key has used all two entries for the next 10 s.
 fn used_up(overflow: Overflow) -> Limiter {
-    let builder = Limiter::builder(policy("2 per 10s sliding-log"));
-    let builder = builder.max_keys(60).max_log_entries(2).overflow(overflow).secret([7, 11]);
-    let limiter = (0..20_u64)
-        .fold(builder, |builder, key| builder.exact(("bucket", key), policy("10/min")))
-        .build()
-        .unwrap();
+    let rules = Rules::builder().default(policy("2 per 10s sliding-log"));
+    let rules = rules.pattern("bucket:*", policy("10/min")).build().unwrap();
+    let builder = Limiter::builder(rules).max_keys(60).max_given(0).max_log_entries(2);
+    let limiter = builder.overflow(overflow).secret([7, 11]).build().unwrap();
     assert_eq!(limiter.stats().slots, 75);
     for key in 0..20_u64 {
         assert!(limiter.try_acquire_at(("bucket", key), 10, NOW + DAY).is_allowed());

@@ -3,10 +3,15 @@
 use std::time::Duration;
 
 use brimful::{
-    Algorithm, Limit, Limiter, LimiterBuilder, ManualClock, Nanos, Overflow, Policy, Retry,
+    Algorithm, Limit, Limiter, LimiterBuilder, ManualClock, Nanos, Overflow, Policy, Retry, Rules,
+    RulesBuilder,
 };
 
 const NOW: Nanos = Nanos::from_secs(1_800_000_000);
+
+fn rules(default: impl Into<Policy>, more: impl FnOnce(RulesBuilder) -> RulesBuilder) -> Rules {
+    more(Rules::builder().default(default)).build().unwrap()
+}
 
 fn limiter(limit: &str, clock: &ManualClock) -> Limiter {
     let limit: Limit = limit.parse().unwrap();
@@ -25,21 +30,21 @@ fn constructors_take_the_limits_of_their_names() {
         let (limiter, limit) = (limiter.unwrap(), limit.unwrap());
         let decision = limiter.try_acquire("key");
         assert_eq!(limiter.limit_of(&decision), Some(&limit));
-        assert_eq!(limiter.policy_of(&decision), &Policy::from(limit));
+        assert_eq!(limiter.policy_of(&decision), Some(&Policy::from(limit)));
     }
     assert!(Limiter::per_second(0).unwrap_err().is_range());
 }
 
 #[test]
 fn a_decision_names_its_policy_also_without_a_limit() {
-    let limiter = Limiter::builder(Limit::per_day(1).unwrap())
-        .exact("free", Policy::unlimited())
-        .exact("shut", Policy::blocked())
-        .build()
-        .unwrap();
+    let limiter = Limiter::builder(rules(Limit::per_day(1).unwrap(), |rules| {
+        rules.exact("free", Policy::unlimited()).exact("shut", Policy::blocked())
+    }))
+    .build()
+    .unwrap();
     for (key, policy) in [("free", Policy::unlimited()), ("shut", Policy::blocked())] {
         let decision = limiter.try_acquire_at(key, 1, NOW);
-        assert_eq!(limiter.policy_of(&decision), &policy);
+        assert_eq!(limiter.policy_of(&decision), Some(&policy));
         assert_eq!(limiter.limit_of(&decision), None);
     }
 }
@@ -72,13 +77,15 @@ fn verbs_read_the_clock() {
 
 #[test]
 fn decisions_are_counted_and_looks_are_not() {
-    let limiter = Limiter::builder("3/day".parse::<Limit>().unwrap())
-        .exact("gold", Policy::from(Limit::per_day(9).unwrap()).named("gold").unwrap())
-        .exact("free", Policy::unlimited())
-        .exact("shut", Policy::blocked())
-        .max_keys(8)
-        .build()
-        .unwrap();
+    let limiter = Limiter::builder(rules("3/day".parse::<Limit>().unwrap(), |rules| {
+        rules
+            .exact("gold", Policy::from(Limit::per_day(9).unwrap()).named("gold").unwrap())
+            .exact("free", Policy::unlimited())
+            .exact("shut", Policy::blocked())
+    }))
+    .max_keys(8)
+    .build()
+    .unwrap();
     for (key, cost, times) in [("a", 1, 5), ("gold", 5, 2), ("free", 7, 4), ("shut", 1, 3)] {
         for _ in 0..times {
             let _ = limiter.peek_at(key, cost, NOW);
@@ -104,13 +111,15 @@ fn decisions_are_counted_and_looks_are_not() {
 #[test]
 fn denials_are_summed_by_the_name_of_the_policy() {
     let named = |limit: Limit, name| Policy::from(limit).named(name).unwrap();
-    let limiter = Limiter::builder(named(Limit::per_day(1).unwrap(), "all"))
-        .exact("x", named(Limit::per_day(2).unwrap(), "some"))
-        .exact("y", named(Limit::per_day(3).unwrap(), "some"))
-        .exact("z", named(Limit::per_day(4).unwrap(), "all"))
-        .exact("idle", named(Limit::per_day(4).unwrap(), "not in the list"))
-        .build()
-        .unwrap();
+    let limiter = Limiter::builder(rules(named(Limit::per_day(1).unwrap(), "all"), |rules| {
+        rules
+            .exact("x", named(Limit::per_day(2).unwrap(), "some"))
+            .exact("y", named(Limit::per_day(3).unwrap(), "some"))
+            .exact("z", named(Limit::per_day(4).unwrap(), "all"))
+            .exact("idle", named(Limit::per_day(4).unwrap(), "not in the list"))
+    }))
+    .build()
+    .unwrap();
     for (key, denials) in [("w", 1), ("x", 2), ("y", 4), ("z", 8)] {
         for _ in 0..denials {
             assert!(limiter.try_acquire_at(key, 5, NOW).is_never());
@@ -158,7 +167,7 @@ fn bytes_follow_slots_limits_and_entries() {
         Policy::new((1..=limits).map(limit)).unwrap()
     };
     let stats = |policy, overflow| {
-        let builder = Limiter::builder(policy).max_keys(100_000).overflow(overflow);
+        let builder = Limiter::builder(policy).max_keys(100_000).max_given(0).overflow(overflow);
         builder.build().unwrap().stats()
     };
     for (limits, words) in (1..=8).zip([4_u64, 6, 7, 9, 10, 12, 13, 15]) {
@@ -170,13 +179,15 @@ fn bytes_follow_slots_limits_and_entries() {
     }
     let logs = stats(policy(1, Algorithm::SlidingLog), Overflow::Refuse);
     assert_eq!(logs.max_log_entries, 4 * 125_000, "four for each slot");
-    assert_eq!(logs.bytes, 125_000 * 32 + 16 * logs.max_log_entries);
+    // And eight that only looks use.
+    assert_eq!(logs.bytes, 125_000 * 32 + 16 * (logs.max_log_entries + 8));
 }
 
 #[test]
 fn a_store_for_logs_has_room_for_the_largest() {
     let log = |tokens| Limit::per_day(tokens).unwrap().algorithm(Algorithm::SlidingLog).unwrap();
-    let builder = || Limiter::builder(log(5)).exact("k", log(1_000)).max_keys(8);
+    let builder =
+        || Limiter::builder(rules(log(5), |rules| rules.exact("k", log(1_000)))).max_keys(8);
     let limiter = builder().build().unwrap();
     assert_eq!(limiter.stats().max_log_entries, 1_000);
     for ns in 0..1_000 {
@@ -187,11 +198,13 @@ fn a_store_for_logs_has_room_for_the_largest() {
         let limiter = builder().max_log_entries(entries).build().unwrap();
         assert_eq!(limiter.stats().max_log_entries, entries);
     }
-    // Without logs there are none, whatever is asked for.
-    let limiter = Limiter::builder(Limit::per_day(1).unwrap()).max_log_entries(7).build().unwrap();
-    assert_eq!(limiter.stats().max_log_entries, 0);
+    // Without logs there are none, unless they are asked for: limits may come with calls.
+    let without = || Limiter::builder(Limit::per_day(1).unwrap());
+    assert_eq!(without().build().unwrap().stats().max_log_entries, 0);
+    let limiter = without().max_log_entries(7).build().unwrap();
+    assert_eq!(limiter.stats().max_log_entries, 7);
     let fault = builder().max_log_entries(0).build().unwrap_err();
-    assert!(fault.to_string().contains("1 to 4294967294"), "{fault}");
+    assert!(fault.to_string().contains("1 to 4294967286"), "{fault}");
     // Each of the logs of a policy needs one for a request.
     let two = || Policy::new([log(5), log(6)]).unwrap();
     let fault = Limiter::builder(two()).max_log_entries(1).build().unwrap_err();
@@ -214,11 +227,12 @@ fn overflow_policies_are_read_by_their_names() {
 
 #[test]
 fn debug_output_shows_what_is_set_and_no_secret() {
-    let builder = Limiter::builder(Limit::per_day(1).unwrap())
-        .exact("k", Policy::blocked())
-        .max_keys(77)
-        .overflow(Overflow::Share)
-        .secret([0x1234_5678_9abc, 0xdef0_1234_5678]);
+    let builder = Limiter::builder(rules(Limit::per_day(1).unwrap(), |rules| {
+        rules.exact("k", Policy::blocked())
+    }))
+    .max_keys(77)
+    .overflow(Overflow::Share)
+    .secret([0x1234_5678_9abc, 0xdef0_1234_5678]);
     let shown = format!("{builder:?}");
     for part in ["LimiterBuilder", "max_keys: 77", "Share", "1/day"] {
         assert!(shown.contains(part), "{part}: {shown}");

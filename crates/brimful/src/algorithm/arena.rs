@@ -102,10 +102,9 @@ impl Arena {
 
     /// Writes the spare run of that number, from 0 on, for a look.
     pub(crate) fn lend(&mut self, number: usize, time: Stamp, count: u32) -> u32 {
-        let number = u32::try_from(number).ok().filter(|number| *number < Self::SPARE);
-        let Some(index) = number.and_then(|number| self.capacity.checked_add(number)) else {
-            return Self::NONE;
-        };
+        let index = u32::try_from(number).ok().and_then(|number| self.capacity.checked_add(number));
+        let is_there = |index: &u32| usize::try_from(*index).is_ok_and(|i| i < self.runs.len());
+        let Some(index) = index.filter(is_there) else { return Self::NONE };
         self.update(index, |run| *run = Run { time, count, next: Self::NONE });
         index
     }

@@ -375,27 +375,3 @@ fn gcd(a: NonZero<u64>, b: NonZero<u64>) -> NonZero<u64> {
     }
     a
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scaled_is_the_exact_quotient_rounded_up() {
-        for whole in 1_u128..20 {
-            for part in 0..=whole {
-                for of in 0..20 {
-                    assert_eq!(scaled(part, of, whole), (part * of).div_ceil(whole));
-                }
-            }
-        }
-        let big = (1_u128 << 95) - 1;
-        assert_eq!(scaled(big, big, big), big);
-        assert_eq!(scaled(big - 1, big, big), big - 1);
-        assert_eq!(scaled(1, big, big), 1);
-        assert_eq!(scaled(1, 1, big), 1);
-        assert_eq!(scaled(0, big, big), 0);
-        // (2^94)(2^95 - 1) / (2^95) = 2^94 - 1/2
-        assert_eq!(scaled(1 << 94, big, 1 << 95), 1 << 94);
-    }
-}

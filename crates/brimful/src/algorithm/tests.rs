@@ -3,7 +3,7 @@
 use core::num::NonZero;
 
 use super::arena::Arena;
-use super::{Machine, Moment, Owed, gcd, share};
+use super::{Machine, Moment, Owed, gcd, scaled, share};
 use crate::time::Nanos;
 
 const SECOND: u64 = 1_000_000_000;
@@ -145,7 +145,8 @@ fn a_fill_time_is_that_of_a_bucket() {
 #[test]
 fn an_arena_hands_out_each_run_once() {
     let mut arena = Arena::new(3).unwrap();
-    assert_eq!((arena.room(), arena.used(), arena.bytes()), (3, 0, 48));
+    // And eight spare ones.
+    assert_eq!((arena.room(), arena.used(), arena.bytes()), (3, 0, 16 * 11));
     let time = Nanos::from_nanos(7).stamp(0);
     let mut taken = [1, 2, 3].map(|count| arena.take(time, count));
     assert_eq!(taken.map(|index| arena.run(index).count), [1, 2, 3]);
@@ -169,12 +170,50 @@ fn an_arena_hands_out_each_run_once() {
 }
 
 #[test]
+fn spare_runs_are_beside_those_of_logs() {
+    let mut arena = Arena::new(2).unwrap();
+    let time = Nanos::from_nanos(7).stamp(0);
+    let taken = [1, 2].map(|count| arena.take(time, count));
+    for round in 1..3 {
+        let lent = [0, 1, 7].map(|number| arena.lend(number, time, round * 10));
+        for (place, index) in lent.into_iter().enumerate() {
+            assert_eq!((arena.run(index).count, arena.run(index).next), (round * 10, Arena::NONE));
+            assert!(!taken.contains(&index) && !lent[..place].contains(&index));
+        }
+        assert_eq!((arena.room(), arena.used()), (0, 2));
+    }
+    assert_eq!(taken.map(|index| arena.run(index).count), [1, 2]);
+    assert_eq!(arena.take(time, 3), Arena::NONE);
+    assert_eq!(arena.lend(8, time, 1), Arena::NONE);
+    assert_eq!(Arena::new(0).unwrap().lend(0, time, 1), Arena::NONE);
+}
+
+#[test]
 fn an_arena_may_be_empty() {
     // No run has the index that ends a list.
-    assert_eq!(Arena::MAX_RUNS, Arena::NONE - 1);
+    assert_eq!(Arena::MAX_RUNS + Arena::SPARE, Arena::NONE - 1);
     for mut arena in [Arena::empty(), Arena::new(0).unwrap()] {
         assert_eq!((arena.room(), arena.used(), arena.bytes()), (0, 0, 0));
         assert_eq!(arena.take(Nanos::from_nanos(1).stamp(0), 1), Arena::NONE);
         assert_eq!(arena.run(0).count, 0);
     }
+}
+
+#[test]
+fn scaled_is_the_exact_quotient_rounded_up() {
+    for whole in 1_u128..20 {
+        for part in 0..=whole {
+            for of in 0..20 {
+                assert_eq!(scaled(part, of, whole), (part * of).div_ceil(whole));
+            }
+        }
+    }
+    let big = (1_u128 << 95) - 1;
+    assert_eq!(scaled(big, big, big), big);
+    assert_eq!(scaled(big - 1, big, big), big - 1);
+    assert_eq!(scaled(1, big, big), 1);
+    assert_eq!(scaled(1, 1, big), 1);
+    assert_eq!(scaled(0, big, big), 0);
+    // (2^94)(2^95 - 1) / (2^95) = 2^94 - 1/2
+    assert_eq!(scaled(1 << 94, big, 1 << 95), 1 << 94);
 }

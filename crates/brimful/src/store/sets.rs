@@ -14,6 +14,7 @@
 //! A level is below 2^95; its top bit is kept free, to mark a key that has waiters.
 
 use crate::algorithm::MAX_LEVEL_BITS;
+use crate::algorithm::arena::Arena;
 use crate::error::Error;
 use crate::policy::Policy;
 use crate::step::State;
@@ -244,3 +245,4 @@ impl Drop for Set<'_> {
 }
 
 const _: () = assert!(Policy::MAX_LIMITS == 8 && size_of::<Line>() == 128);
+const _: () = assert!(Policy::MAX_LIMITS == Arena::SPARE as usize);
