@@ -7,7 +7,7 @@
 //!
 //! At exactly `max_keys` owing keys, replaced one by one, a search of 10 sets found nothing one
 //! time in 600, of 16 one in 10,000, of 24 one in a million, of 32 one in 56 million, with one
-//! thread and with four; of [`MAX_SETS`] not once in 100 million. The test `newcomers_find_a_slot` repeats
+//! thread and with four; of [`MAX_SETS`] not once in 120 million. The test `newcomers_find_a_slot` repeats
 //! a part of this.
 //!
 //! A search that finds nothing therefore means a flood: more keys owe than the store was built
