@@ -54,7 +54,6 @@ fn threads_keep_to_the_bounds() {
             .collect();
         let limiter = builder(&["500/min"]).max_keys(10).max_given(places).build().unwrap();
         let refused = AtomicU64::new(0);
-        // Half a minute between rounds: four later a place that is not used is over.
         let admitted = rounds(30, |round, thread| {
             let mut admitted = 0;
             for call in 0..400 {
@@ -79,10 +78,10 @@ fn threads_keep_to_the_bounds() {
                 assert!(sum <= LARGEST + LARGEST * minutes_twice / 2, "{admitted:?}");
             }
         }
-        // Strange policies find places in each fourth round.
-        let every = if policies > places { 4 } else { 1 };
-        assert!(admitted.iter().step_by(every).all(|admitted| *admitted > 0), "{admitted:?}");
-        assert_eq!(refused.into_inner() > 0, policies > places);
+        // A place is free as soon as the key has another policy; whether eight calls ever meet that
+        // have five policies in use is up to the threads.
+        assert!(admitted.iter().all(|admitted| *admitted > 0), "{admitted:?}");
+        assert!(policies > places || refused.into_inner() == 0);
         assert_eq!(limiter.stats().occupied, 1);
     }
 }
