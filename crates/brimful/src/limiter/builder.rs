@@ -83,7 +83,8 @@ impl LimiterBuilder {
 
     /// How many entries all sliding logs together can hold, of 16 bytes each: 1 to 2^32 - 10. By
     /// default four for each slot, and never fewer than one key's log needs. Without a sliding
-    /// log in any policy of the rules there are none.
+    /// log in any policy of the rules there are none by default; those that are asked for here are for
+    /// policies that come with calls.
     ///
     /// Logs of idle keys keep expired entries for a while. As long as fewer than `(S - Z) / 2` of
     /// `S` entries are unexpired at any time, they are never used up, where `Z` is the number of
