@@ -2,8 +2,9 @@
 //!
 //! Everything is settled under the old limits first. Then each new limit looks for an old one that
 //! it goes on from: by name, else by period, else, the longest periods first, one of those left.
-//! Windows of one kind keep what they counted, also above a lower limit. Whatever else follows on
-//! something keeps the fraction of the capacity that was spent there, at most all of it.
+//! Windows and logs keep what those of their kind counted, also above a lower limit; when the widths
+//! differ, as spent now. Whatever else follows on something keeps the fraction of the capacity that
+//! was spent there, at most all of it.
 
 use std::cmp::Reverse;
 
@@ -30,9 +31,9 @@ pub(super) enum Counted {
     /// In the present fixed window.
     Fixed(u64),
     /// The entries of a log that have not expired, oldest first.
-    Log(Vec<(i128, u64)>),
-    /// In the window before and in the present one.
-    Counter { width: i128, before: u64, present: u64 },
+    Log { width: i128, entries: Vec<(i128, u64)> },
+    /// In the window before and in the present one, and the estimate, rounded up.
+    Counter { width: i128, before: u64, present: u64, estimate: u64 },
 }
 
 impl Spent {

@@ -98,12 +98,13 @@ impl Rule for Log {
 
     fn spent(&self, at: i128) -> Spent {
         let entries = self.counted(at).copied().collect();
-        Spent::of(self.total(at), self.limit, Counted::Log(entries))
+        Spent::of(self.total(at), self.limit, Counted::Log { width: self.width, entries })
     }
 
     fn take_over(&mut self, spent: &Spent, at: i128) {
         self.entries = match &spent.counted {
-            Counted::Log(entries) => entries.clone(),
+            Counted::Log { width, entries } if *width == self.width => entries.clone(),
+            Counted::Log { entries, .. } => vec![(at, entries.iter().map(|(_, cost)| cost).sum())],
             _ => vec![(at, spent.tokens(self.limit))],
         };
         self.entries.retain(|(_, cost)| *cost > 0);

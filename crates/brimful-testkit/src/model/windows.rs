@@ -217,22 +217,24 @@ impl Rule for Counter {
 
     fn spent(&self, at: i128) -> Spent {
         let window = self.counts.window(at);
+        let estimate = self.estimate(at);
         let counted = Counted::Counter {
             width: self.counts.width,
             before: self.counts.of(window - 1),
             present: self.counts.of(window),
+            estimate: u64::try_from(estimate.ceil().to_integer()).unwrap_or(u64::MAX),
         };
-        let estimate = self.estimate(at);
         let of = BigInt::from(*estimate.denom()) * self.limit;
         Spent { fraction: Rational::new((*estimate.numer()).into(), of), counted }
     }
 
     fn take_over(&mut self, spent: &Spent, at: i128) {
         match spent.counted {
-            Counted::Counter { width, before, present } if width == self.counts.width => {
+            Counted::Counter { width, before, present, .. } if width == self.counts.width => {
                 self.counts.charge(before, at - width);
                 self.counts.charge(present, at);
             }
+            Counted::Counter { estimate, .. } => self.counts.charge(estimate, at),
             _ => self.counts.charge(spent.tokens(self.limit), at),
         }
     }

@@ -207,15 +207,18 @@ impl Machine {
 
     /// Whether taking over from `old` needs a run from the arena, if anything is owed there.
     pub(crate) fn begins_log(&self, old: &Self) -> bool {
-        self.is_log() && !old.is_log()
+        match (self, old) {
+            (Self::SlidingLog(new), Self::SlidingLog(old)) => new.width() != old.width(),
+            _ => self.is_log(),
+        }
     }
 
     /// The level with which this limit goes on in the place of `old`, where `settled` is owed.
     ///
-    /// Windows keep their counts and logs their entries, also above a lower limit, so that nothing
-    /// is forgotten on the way through it. Otherwise it is the same fraction of the capacity, at
-    /// most all of it, rounded up. A log that begins so takes a run from the arena; for a look, the
-    /// spare one of that number.
+    /// Windows and logs keep what those of their kind have counted, as it is when the widths are the
+    /// same and else as spent now, and also above a lower limit, so that nothing is forgotten on the
+    /// way through it. Otherwise it is the same fraction of the capacity, at most all of it, rounded
+    /// up. A log that begins so takes a run from the arena; for a look, the spare one of that number.
     pub(crate) fn take_over(
         &self,
         old: &Self,
@@ -225,10 +228,20 @@ impl Machine {
         arena: &mut Arena,
     ) -> u128 {
         match (self, old) {
-            (Self::FixedWindow(_), Self::FixedWindow(_))
-            | (Self::SlidingLog(_), Self::SlidingLog(_)) => return settled,
+            (Self::FixedWindow(_), Self::FixedWindow(_)) => return settled,
+            (Self::SlidingLog(new), Self::SlidingLog(old)) if new.width() == old.width() => {
+                return settled;
+            }
+            (Self::SlidingLog(_), Self::SlidingLog(_)) => {
+                let total = Handle::unpack(settled).total;
+                return SlidingLog::begun(total.into(), at, look, arena).pack();
+            }
             (Self::SlidingWindow(new), Self::SlidingWindow(old)) if new.width() == old.width() => {
                 return settled;
+            }
+            (Self::SlidingWindow(_), Self::SlidingWindow(old)) => {
+                let current = old.owed(Counts::unpack(settled), at).tokens;
+                return Counts { previous: 0, current }.pack();
             }
             _ => {}
         }
@@ -238,7 +251,9 @@ impl Machine {
         match self {
             Self::TokenBucket(bucket) => share(bucket.brim()),
             Self::FixedWindow(window) => tokens(window.limit()).into(),
-            Self::SlidingLog(log) => log.begun(tokens(log.limit().into()), at, look, arena).pack(),
+            Self::SlidingLog(log) => {
+                SlidingLog::begun(tokens(log.limit().into()), at, look, arena).pack()
+            }
             Self::SlidingWindow(window) => {
                 Counts { previous: 0, current: tokens(window.limit()) }.pack()
             }

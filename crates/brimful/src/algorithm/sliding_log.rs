@@ -129,15 +129,9 @@ impl SlidingLog {
         log
     }
 
-    /// A log with `tokens`, at most all, as spent at `at.now`: in a run from the arena, or for a
-    /// look in a spare one.
-    pub(crate) fn begun(
-        &self,
-        tokens: u64,
-        at: Moment,
-        look: Option<usize>,
-        arena: &mut Arena,
-    ) -> Handle {
+    /// A log with `tokens` as spent at `at.now`: in a run from the arena, or for a look in a spare
+    /// one.
+    pub(crate) fn begun(tokens: u64, at: Moment, look: Option<usize>, arena: &mut Arena) -> Handle {
         let count = u32::try_from(tokens).unwrap_or(u32::MAX);
         if count == 0 {
             return Handle::default();

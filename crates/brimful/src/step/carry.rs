@@ -1,12 +1,13 @@
-//! What a key keeps when its limits change: the fraction that it owes.
+//! What a key keeps when its limits change: the fraction that it owes, or what it has counted.
 //!
 //! Each limit of the new policy goes on from one of the old: of the same name; else, of those
 //! left, of the same period, because `200/min` in the place of `100/min` is the same limit with
 //! another number; else, the longest period first, one of those that are left. A new limit starts
 //! full only when no old one is left for it; an old one that is left over is forgotten.
 //!
-//! Changing limits to and fro at one time therefore gains nothing, as long as each has its
-//! counterpart: whatever is spent under one is owed as a fraction under the other.
+//! Changing to and fro between two policies at one time therefore gains nothing, as long as each
+//! limit has its counterpart: what is spent under one is owed under the other. (Round three, with
+//! windows of one kind and another algorithm among them, it can: counts and fractions do not agree.)
 
 use core::cmp::Reverse;
 
@@ -108,7 +109,7 @@ impl Plan {
         levels
     }
 
-    /// Which limits are logs that go on from another algorithm.
+    /// Which limits are logs that begin with what was counted elsewhere.
     fn logs_that_begin(&self, old: &Self) -> impl Iterator<Item = bool> {
         let matched = self.machines.iter().zip(self.matches(old));
         matched.map(|(new, from)| {
@@ -120,9 +121,10 @@ impl Plan {
     fn logs_that_go_on(&self, old: &Self) -> [bool; Policy::MAX_LIMITS] {
         let mut go_on = [false; Policy::MAX_LIMITS];
         let matched = self.machines.iter().zip(self.matches(old));
-        for (_, from) in matched.filter(|(new, _)| new.is_log()) {
-            if let Some(place) = from.and_then(|from| go_on.get_mut(from)) {
-                *place = true;
+        for (new, from) in matched.filter(|(new, _)| new.is_log()) {
+            let old = from.and_then(|from| old.machines.get(from).zip(go_on.get_mut(from)));
+            if let Some((old, place)) = old {
+                *place = !new.begins_log(old);
             }
         }
         go_on

@@ -160,6 +160,8 @@ impl Full<'_> {
             set.write(place, &slot);
             self.rows.remove_user(content.row);
             self.rows.add_user(row);
+            // It may owe for a shorter time now.
+            self.store.end_flood();
         }
         Ok(slot)
     }
