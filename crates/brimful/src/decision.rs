@@ -12,7 +12,7 @@ pub enum Retry {
     ///
     /// Two exceptions, where there is nothing that could keep the hint: when there was no place
     /// ([`Denial::StoreFull`]) one may be found sooner, or, when log entries are used up by keys
-    /// elsewhere, later; and a peek by a clock that was stepped
+    /// elsewhere or by the key's own logs, later; and a peek by a clock that was stepped
     /// back does not keep the step, as the denied call itself does.
     After(Duration),
     /// Denied, and no wait can help: the cost is above the capacity, or the key is blocked.

@@ -105,7 +105,8 @@ impl Limiter {
 
     /// The limiter as callers of a tier see it: the same keys and the same states, under the tier's
     /// policy unless the key has an exact override. A tier that the rules do not know falls through
-    /// to patterns and default; each such request is counted ([`Stats::unknown_tier`]).
+    /// to patterns and default; each such request that would spend is counted
+    /// ([`Stats::unknown_tier`]).
     ///
     /// Looks the name up; where that matters, keep what it returns.
     #[must_use]

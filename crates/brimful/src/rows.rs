@@ -121,10 +121,14 @@ impl Rows {
         Ok(InUse { rows: self, row, is_new: true })
     }
 
-    /// Whether more than half of the places for policies that come with calls are taken.
+    /// Whether more than half of the places for policies that come with calls are in use.
     pub(crate) fn is_half_given(&self) -> bool {
-        let (taken, most) = self.given();
-        taken > most / 2
+        sync::read(&self.given).is_half_used()
+    }
+
+    /// Shared states that can be in use: those of the rules, and of policies that came with calls.
+    pub(crate) fn shared_states(&self) -> usize {
+        sync::read(&self.given).shared_states()
     }
 
     /// How many policies that came with calls are interned, and how many can be.

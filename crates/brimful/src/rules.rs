@@ -42,7 +42,8 @@ pub use builder::RulesBuilder;
 /// | `*` | any one segment, an empty one too |
 /// | `**`, at the end | all further segments, or none |
 ///
-/// `\*`, `\:` and `\\` stand for the characters themselves. A pattern has at most 32 segments.
+/// `\*`, `\:` and `\\` stand for the characters themselves. A pattern has at most 32 segments
+/// before its `**`.
 ///
 /// Of two patterns that match a key the more specific one is found by reading both from the left
 /// to the first segment in which they differ: there a literal comes before a prefix, a longer

@@ -129,7 +129,8 @@ pub struct Stats {
     /// The same by policy name, for the policies that denied any. Those that came with calls are
     /// counted together under the name [`Stats::GIVEN`].
     pub denied_by_policy: Vec<(String, u64)>,
-    /// Slots reused for another key after their bucket had refilled: nothing was lost.
+    /// Slots reused for another key after their bucket had refilled: nothing was lost. (A key that
+    /// owes nothing under a policy that came with a call may also be forgotten without another.)
     pub evicted_lossless: u64,
     /// Keys in debt that were forgotten for a newcomer.
     pub evicted_forced: u64,
@@ -149,7 +150,7 @@ pub struct Stats {
     /// How often the rules were asked for a key, peeks included: when it had no state, one of another
     /// tier or of limits that came with a call, or a log that had to look for room.
     pub resolved: u64,
-    /// Requests of tiers that the rules do not know.
+    /// Requests, looks aside, of tiers that the rules do not know.
     pub unknown_tier: u64,
     /// Policies that came with calls and are interned.
     pub given_policies: u64,

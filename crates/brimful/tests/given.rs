@@ -195,8 +195,8 @@ fn one_call_that_lags_forgives_nobody() {
     assert!(limiter.try_acquire_with("x", &second, 1, end).is_err());
 }
 
-/// In stores of any size the keys of a place are found when they owe nothing: as long as fewer than
-/// half of the places are owed to, no policy is refused.
+/// In stores of any size the keys of a place are found when they owe nothing: when every call brings
+/// a new policy and half of the places are owed to at any time, none is refused.
 #[test]
 fn places_of_idle_keys_are_found() {
     for (max_keys, places) in [(4, 2), (100, 3), (1_000, 64), (20_000, 16), (100_000, 200)] {

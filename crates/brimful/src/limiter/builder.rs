@@ -89,7 +89,7 @@ impl LimiterBuilder {
     /// Logs of idle keys keep expired entries for a while. As long as fewer than `(S - Z) / 2` of
     /// `S` entries are unexpired at any time, they are never used up, where `Z` is the number of
     /// sets (slots / 4 in a store of more than 1,024 slots; under [`Overflow::Share`] one more for each
-    /// policy of the rules and each place of [`max_given`](Self::max_given)) and `S` is at least `2 Z`.
+    /// policy of the rules and each that came with a call) and `S` is at least `2 Z`.
     #[must_use]
     pub fn max_log_entries(mut self, max_log_entries: u64) -> Self {
         self.max_log_entries = Some(max_log_entries);
@@ -98,13 +98,13 @@ impl LimiterBuilder {
 
     /// How many different policies that came with calls
     /// ([`Limiter::try_acquire_with`](Limiter::try_acquire_with)) can be in use: 0 to 65,535, by
-    /// default 1,024. A policy is in use while a key owes anything under it, or does no more and was
-    /// not looked for yet. As long as fewer than half of the places are owed to, none is refused in a
-    /// store of up to 500 sets (2,000 slots) for each place.
+    /// default 1,024. A policy is in use while a key owes anything under it, and then until that key
+    /// is found to owe no more. In a store of up to 1,024 sets (4,096 slots) a call that needs a
+    /// place finds all such keys at once; in a larger one it may be refused a few times first.
     ///
-    /// Under [`Overflow::Share`] each place takes a slot from the beginning. What it takes besides,
-    /// about 0.5 to 2 kB, is allocated when a policy comes, and is not counted in
-    /// [`Stats::bytes`](crate::Stats::bytes).
+    /// Under [`Overflow::Share`] each place takes a slot from the beginning. The first policy that
+    /// comes allocates the table, about 220 bytes a place, and each its own constants, 0.2 to 2 kB;
+    /// that is not counted in [`Stats::bytes`](crate::Stats::bytes).
     #[must_use]
     pub fn max_given(mut self, max_given: u64) -> Self {
         self.max_given = max_given;

@@ -16,7 +16,8 @@ impl Limiter {
     /// Policies are interned by content in a table of bounded size
     /// ([`LimiterBuilder::max_given`](crate::LimiterBuilder::max_given)). A place there is in use as
     /// long as any slot holds a key of its policy, and slots whose keys owe nothing any more are
-    /// looked for when it takes half of the places and more. When a key comes with another policy
+    /// looked for: by each new policy while more than half of the places are in use, and in up to 1,024
+    /// sets by a call that finds none, which is refused only if that does not help. When a key comes with another policy
     /// than before, or without one, what it has spent goes along, as for
     /// [`TierLimiter`](crate::TierLimiter).
     ///
@@ -67,12 +68,12 @@ impl Limiter {
         let given = match self.rows.give(policy) {
             Ok(given) => given,
             Err(_) => {
-                self.store.tidy_rows(&self.rows, now);
+                self.store.tidy_rows(&self.rows, now, true);
                 self.rows.give(policy)?
             }
         };
         if given.is_new && self.rows.is_half_given() {
-            self.store.tidy_rows(&self.rows, now);
+            self.store.tidy_rows(&self.rows, now, false);
         }
         let (row, rows) = (given.row, &self.rows);
         let wanted = Wanted::Given(row);

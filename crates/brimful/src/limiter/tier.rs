@@ -14,15 +14,15 @@ use crate::time::Nanos;
 ///
 /// * Each limit of the new policy goes on from one of the old: of the same name, else of the same
 ///   period, else from one of those left, the longest periods first.
-/// * It keeps the fraction of the capacity that is owed, rounded up. Fixed windows among themselves
-///   keep the count, logs their entries, counters of one width both counts.
+/// * It keeps the fraction of the capacity that is owed, rounded up. But fixed windows, logs and
+///   counters keep what their like have counted: those of one width as it is, others as spent now.
 /// * A limit for which none is left starts full; an old one that is left over is forgotten.
 ///
 /// So a raised limit locks nobody out and a lowered one hands nothing out, and as long as each limit
-/// has a counterpart, nothing is gained by changing to and fro at any one time. Between calls a key
-/// refills by the limits under which it was last asked. Limits of different algorithms keep
-/// different things, so with each change between such what is spent is dated anew: a key that is
-/// asked under both in turn can wait longer than under either.
+/// has a counterpart, changing to and fro between two policies gains nothing at any one time.
+/// Between calls a key refills by the limits under which it was last asked. Limits of different
+/// algorithms keep different things, so with each change between such what is spent is dated anew:
+/// a key that is asked under both in turn can wait longer than under either.
 ///
 /// A denied call is resolved too, so that its hint holds; a peek and a cost of 0 change nothing.
 ///

@@ -24,6 +24,8 @@ pub(super) struct Given {
     first_shared: usize,
     /// Places that had no users when they were put here; each at most once.
     unused: Mutex<Vec<usize>>,
+    /// Places that have users.
+    in_use: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -44,6 +46,7 @@ impl Given {
             most: most.min(Self::MAX),
             first_shared,
             unused: Mutex::default(),
+            in_use: AtomicU64::new(0),
         }
     }
 
@@ -55,6 +58,17 @@ impl Given {
         self.most
     }
 
+    /// Whether more than half of the places are in use.
+    pub(super) fn is_half_used(&self) -> bool {
+        let in_use = usize::try_from(self.in_use.load(Ordering::Relaxed)).unwrap_or(usize::MAX);
+        in_use > self.most / 2
+    }
+
+    /// Shared states up to those of the last place that was ever taken.
+    pub(super) fn shared_states(&self) -> usize {
+        self.first_shared.saturating_add(self.entries.len())
+    }
+
     /// The row of that number.
     pub(super) fn get(&self, number: u32) -> Option<&Row> {
         self.entry(number).map(|(_, entry)| &entry.row)
@@ -62,9 +76,9 @@ impl Given {
 
     /// The number of the policy, which has one more user now.
     pub(super) fn join(&self, policy: &Policy) -> Option<u32> {
-        let place = *self.by_content.get(policy)?;
-        self.entries.get(place)?.users.fetch_add(1, Ordering::Relaxed);
-        Some(number(place))
+        let number = number(*self.by_content.get(policy)?);
+        self.add_user(number);
+        Some(number)
     }
 
     /// As [`join`](Self::join), and interns a policy that is not there.
@@ -107,8 +121,10 @@ impl Given {
 
     /// One more slot holds the number.
     pub(super) fn add_user(&self, number: u32) {
-        if let Some((_, entry)) = self.entry(number) {
-            entry.users.fetch_add(1, Ordering::Relaxed);
+        if let Some((_, entry)) = self.entry(number)
+            && entry.users.fetch_add(1, Ordering::Relaxed) == 0
+        {
+            self.in_use.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -116,9 +132,11 @@ impl Given {
     pub(super) fn remove_user(&self, number: u32) {
         if let Some((place, entry)) = self.entry(number)
             && entry.users.fetch_sub(1, Ordering::Relaxed) == 1
-            && !entry.is_listed.swap(true, Ordering::Relaxed)
         {
-            sync::lock(&self.unused).push(place);
+            self.in_use.fetch_sub(1, Ordering::Relaxed);
+            if !entry.is_listed.swap(true, Ordering::Relaxed) {
+                sync::lock(&self.unused).push(place);
+            }
         }
     }
 
@@ -138,6 +156,7 @@ impl Given {
 
     /// With one user: the call that brings it.
     fn entry_for(&self, policy: &Policy, place: usize) -> Entry {
+        self.in_use.fetch_add(1, Ordering::Relaxed);
         let plan = Plan::new(policy, number(place));
         let shared = self.first_shared.saturating_add(place);
         let row = Row { plan, scope: Scope::Given, shared };

@@ -89,7 +89,8 @@ pub(crate) struct Shape {
     pub(crate) max_keys: u64,
     /// Limits of the widest policy.
     pub(crate) width: usize,
-    /// Policies; each has an overflow state of its own under [`Overflow::Share`].
+    /// Policies, and places for those that come with calls; each has an overflow state of its own
+    /// under [`Overflow::Share`].
     pub(crate) policies: usize,
     /// Runs for all sliding logs together.
     pub(crate) log_entries: u32,
@@ -136,7 +137,8 @@ pub(crate) struct Request<'a, N> {
 pub(crate) struct Store {
     sets: Sets,
     overflow: Overflow,
-    /// One state per row for [`Overflow::Share`], as sets of one slot; none otherwise.
+    /// One state for each policy and each place for one that comes with a call, for
+    /// [`Overflow::Share`], as sets of one slot; none otherwise.
     shared: Option<Sets>,
     arena: Mutex<Arena>,
     has_arena: bool,

@@ -10,9 +10,10 @@
 //! that are unexpired at any one time, and at most L more are unexpired now. So the arena is never
 //! full while 2 L + Z < S.
 //!
-//! The places for rows that come with calls are looked after in the same way: once half of them are
-//! taken, each new row pays for a look at so many sets that all have been seen when the other half
-//! is taken.
+//! The places for rows that come with calls are looked after in a like way: while more than half of
+//! them are in use, each new row pays for a look at so many sets that all are seen before the other
+//! half can be taken by new rows (up to [`MOST_SETS_FOR_A_ROW`]), and a row that finds no place, for
+//! that many at once.
 
 use super::room::is_free;
 use super::{Request, Store, forget};
@@ -24,7 +25,7 @@ use crate::time::Nanos;
 /// Sets that one search for runs looks at.
 const SETS: usize = 64;
 
-/// The most sets that a new row pays for.
+/// The most sets that one call looks at for a new row.
 const MOST_SETS_FOR_A_ROW: usize = 1024;
 
 /// Where one request's searches for runs have got to. A peek looks where the call itself would,
@@ -43,7 +44,7 @@ impl<'a> Hand<'a> {
     /// Looks at some sets for expired runs, up to the first that has any, and says whether there
     /// was one.
     pub(super) fn sweep_some<N: Fn() -> Nanos>(&mut self, request: &Request<'_, N>) -> bool {
-        for _ in 0..SETS.min(self.store.swept_sets()) {
+        for _ in 0..SETS.min(self.store.swept_sets(request.rows)) {
             let ahead = if self.peek { self.looked_at } else { 0 };
             let index = match self.peek {
                 true => self.store.hand.load(Ordering::Relaxed),
@@ -76,25 +77,33 @@ impl Store {
     }
 
     /// Looks in some sets for keys that owe nothing any more under a row that came with a call, and
-    /// forgets them. (Those whose time lies ahead of a clock that was stepped back are left to their
-    /// own next call: one late reading must not forgive what others owe.)
-    pub(crate) fn tidy_rows(&self, rows: &Rows, now: Nanos) {
+    /// forgets them: in so many that all are seen by half as many looks as there are places for rows,
+    /// or when a call is refused without, in as many as one call may look at. (Slots whose time lies
+    /// ahead of a clock that was stepped back are left to their own next call: a late reading must
+    /// not move what others owe.)
+    pub(crate) fn tidy_rows(&self, rows: &Rows, now: Nanos, is_full: bool) {
         let (_, most) = rows.given();
-        let enough = self.swept_sets().saturating_mul(2).div_ceil(most.max(1));
+        let sets = self.swept_sets(rows);
+        let enough = match is_full {
+            _ if most == 0 => 0,
+            true => sets,
+            false => sets.saturating_mul(2).div_ceil(most),
+        };
         for _ in 0..enough.min(MOST_SETS_FOR_A_ROW) {
             let hand = self.hand.fetch_add(1, Ordering::Relaxed);
             self.sweep(hand, rows, &|| now, false);
         }
     }
 
-    fn swept_sets(&self) -> usize {
-        self.sets.count() + self.shared.as_ref().map_or(0, |shared| shared.count())
+    fn swept_sets(&self, rows: &Rows) -> usize {
+        let shared = self.shared.as_ref().map_or(0, |shared| shared.count());
+        self.sets.count() + shared.min(rows.shared_states())
     }
 
     /// Gives up what the keys of one set hold and do not need, and says whether there were expired
     /// runs among it.
     fn sweep(&self, hand: u64, rows: &Rows, now: &impl Fn() -> Nanos, peek: bool) -> bool {
-        let sets = u64::try_from(self.swept_sets()).unwrap_or(u64::MAX).max(1);
+        let sets = u64::try_from(self.swept_sets(rows)).unwrap_or(u64::MAX).max(1);
         let index = usize::try_from(hand % sets).unwrap_or(0);
         let shared = self.shared.as_ref().zip(index.checked_sub(self.sets.count()));
         let mut set = match shared {
