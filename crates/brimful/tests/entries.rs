@@ -64,3 +64,51 @@ fn the_hint_for_entries_held_elsewhere_is_the_longest_period() {
         assert!(near > 0 && far > 0, "{overflow}: {near} near, {far} far");
     }
 }
+
+/// When entries are used up, `evict` makes so many free as a request takes, no more: the newcomer is
+/// remembered from then on, and the one that was forgotten is counted.
+#[test]
+fn evicted_entries_are_the_newcomers() {
+    for (specs, held) in
+        [(&["2/min sliding-log"][..], 2), (&["2/min sliding-log", "3/h sliding-log"], 4)]
+    {
+        let policy = Policy::parse(specs.iter().copied()).unwrap();
+        let builder = Limiter::builder(policy).max_keys(4).max_log_entries(held);
+        let limiter = builder.overflow(Overflow::Evict).build().unwrap();
+        for at in [NOW, NOW + NS] {
+            assert!(limiter.try_acquire_at("first", 1, at).is_allowed());
+        }
+        assert_eq!(limiter.stats().log_entries, held);
+        for at in [NOW + 2 * NS, NOW + 3 * NS] {
+            assert!(limiter.try_acquire_at("second", 1, at).is_allowed());
+        }
+        assert!(limiter.try_acquire_at("second", 1, NOW + 4 * NS).is_denied());
+        let stats = limiter.stats();
+        assert_eq!((stats.log_entries, stats.occupied), (held, 1));
+        assert_eq!((stats.evicted_forced, stats.forgiven_tokens), (1, 2));
+        // What has expired is given back first, and nobody is forgotten for it.
+        let later = NOW + DAY;
+        assert!(limiter.try_acquire_at("third", 1, later).is_allowed());
+        assert_eq!(limiter.stats().evicted_forced, 1);
+    }
+}
+
+/// A request that finds no entries gives expired ones back first: nobody is forgotten.
+#[test]
+fn expired_entries_in_the_own_sets_are_enough() {
+    for overflow in Overflow::ALL {
+        let builder = Limiter::builder(policy("9/min sliding-log")).max_keys(8).max_given(0);
+        let limiter = builder.max_log_entries(3).overflow(overflow).build().unwrap();
+        // One set for all. "idle" holds one entry that has expired, "live" one that has not.
+        assert!(limiter.try_acquire_at("idle", 1, NOW).is_allowed());
+        let then = NOW + Duration::from_secs(59);
+        assert!(limiter.try_acquire_at("live", 1, then).is_allowed());
+        assert!(limiter.try_acquire_at("live", 1, then + NS).is_allowed());
+        let now = NOW + Duration::from_secs(60);
+        assert!(limiter.try_acquire_at("new", 1, now).is_allowed(), "{overflow}");
+        let stats = limiter.stats();
+        assert_eq!((stats.evicted_forced, stats.store_full, stats.shared), (0, 0, 0));
+        assert_eq!(stats.log_entries, 3);
+        assert_eq!(limiter.peek_at("live", 0, now).remaining(), 7);
+    }
+}
