@@ -209,7 +209,7 @@ type Ask = (u64, String, u64, &'static str);
 
 fn asks() -> impl Strategy<Value = Vec<Ask>> {
     let op = prop::sample::select(&["acquire", "acquire", "acquire", "peek", "refund"][..]);
-    prop::collection::vec((0..300_u64, "[a-c\",\n\\\\é]{1,2}", 0..6_u64, op), 1..60)
+    prop::collection::vec((0..300_u64, "[a-c\",\n\\\\é\u{feff}]{1,2}", 0..6_u64, op), 1..60)
 }
 
 proptest! {

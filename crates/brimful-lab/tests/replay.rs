@@ -62,6 +62,10 @@ fn line_ends_and_a_byte_order_mark_do_not_matter() {
     let log = format!("\u{feff}{}", at(&[1, 2]).replace('\n', "\r\n"));
     let (summary, _) = run(ten_a_second(), log);
     assert_eq!((summary.requests, summary.bad_lines.count), (2, 0));
+    // The mark is one at the beginning of the log alone.
+    let log = "\u{feff}key,at\n\u{feff}a,1\na,1\n";
+    let (summary, _) = run(ten_a_second().format(Format::Csv), log);
+    assert_eq!((summary.requests, summary.keys, summary.bad_lines.count), (2, 2, 0));
 }
 
 #[test]

@@ -30,6 +30,9 @@ impl Values {
         self.parser.reset();
         self.filled = 0;
         self.count = 0;
+        // At its very beginning the parser would drop a byte order mark, which is one at the
+        // beginning of a log alone, and there is gone already. A blank line is no row.
+        self.feed(b"\n");
     }
 
     /// Takes a line without its end; whether the row is complete with it.
