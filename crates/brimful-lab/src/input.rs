@@ -1,10 +1,13 @@
 //! Unpacks what is packed.
 
+mod members;
+
 use std::io::{self, Chain, Cursor, Read};
 
-use flate2::read::MultiGzDecoder;
+use members::Members;
 
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// What gzip data begin with, and each of their members.
+static GZIP: [u8; 2] = [0x1f, 0x8b];
 
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
@@ -12,8 +15,7 @@ type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 #[derive(Debug)]
 pub(crate) enum Input<R> {
     Plain(Whole<R>),
-    /// Any number of members, one behind the other.
-    Gzip(Box<MultiGzDecoder<Whole<R>>>),
+    Gzip(Box<Members<Whole<R>>>),
 }
 
 impl<R: Read> Input<R> {
@@ -31,11 +33,7 @@ impl<R: Read> Input<R> {
         }
         let packed = beginning == GZIP;
         let whole = Cursor::new(beginning).chain(log);
-        Ok(if packed {
-            Self::Gzip(Box::new(MultiGzDecoder::new(whole)))
-        } else {
-            Self::Plain(whole)
-        })
+        Ok(if packed { Self::Gzip(Box::new(Members::new(whole))) } else { Self::Plain(whole) })
     }
 }
 
@@ -43,22 +41,8 @@ impl<R: Read> Read for Input<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(log) => log.read(into),
-            Self::Gzip(log) => log.read(into).map_err(explained),
+            Self::Gzip(log) => log.read(into),
         }
-    }
-}
-
-/// A fault of the packed data in words that say so.
-fn explained(fault: io::Error) -> io::Error {
-    let kind = fault.kind();
-    match kind {
-        io::ErrorKind::UnexpectedEof => {
-            io::Error::new(kind, "the gzip data end early; is the file complete?")
-        }
-        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-            io::Error::new(kind, format!("the gzip data are damaged: {fault}"))
-        }
-        _ => fault,
     }
 }
 

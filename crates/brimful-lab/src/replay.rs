@@ -140,7 +140,8 @@ impl Replay {
     }
 
     /// Reads `log` to its end. `each` is called for every good event in the order in which they
-    /// are decided. A log that is packed by gzip is unpacked while it is read.
+    /// are decided. A log that is packed by gzip is unpacked while it is read: any number of members,
+    /// and zeros behind them; what else follows them is a fault when all before it is decided.
     ///
     /// # Errors
     /// The limiter cannot be built or an option does not go with the format (before anything is

@@ -16,7 +16,8 @@ Limits:
   With --algorithm all no limit names its own. The token bucket keeps a burst; the others have none
   and admit N per period. A sliding log of more than 65536 is left out.
 
-Formats, plain or packed by gzip:
+Formats, plain or packed by gzip (any number of members; zeros behind one are passed over, and
+anything else that is not gzip is an error when all before it is decided):
   combined  host ident user [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1234 ...
             The key is the host. Every request costs 1.
   jsonl     {\"at_ns\": 5300000000, \"key\": \"k\", \"cost\": 1, \"op\": \"acquire\"}
