@@ -252,3 +252,18 @@ fn the_most_denied_under_any_algorithm_come_first() {
     assert_eq!(rows.collect::<Vec<_>>(), expected);
     assert_eq!(replay().top(1).run_all(log.as_bytes()).unwrap().top_denied.len(), 1);
 }
+
+#[test]
+fn a_busiest_second_in_parts_is_said_side_by_side_too() {
+    let mut log = at(&(0..20_000).collect::<Vec<_>>());
+    let text = |log: &str| {
+        let policy = brimful_lab::policy_of_any_algorithm(&["1/min"]).unwrap();
+        Replay::new(policy).run_all(log.as_bytes()).unwrap().to_string()
+    };
+    assert!(!text(&log).contains("in parts"));
+    log += &at(&[0, 0, 0]);
+    let found = text(&log);
+    let words = "busiest second    1970-01-01T00:00:00Z: 3 requests\n                  \
+                 1 second may be counted in parts\n  admitted ";
+    assert!(found.contains(words), "{found}");
+}

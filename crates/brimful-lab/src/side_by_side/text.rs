@@ -51,9 +51,16 @@ impl SideBySide {
             row(f, "refunds", &of(&|s| s.refunds.to_string()))?;
             row(f, "  tokens", &of(&|s| s.refunded_tokens.to_string()))?;
         }
-        if let Some(busiest) = self.summaries.first().and_then(|summary| summary.busiest) {
+        // Which second it is, and whether it is whole, is the same for all.
+        if let Some(log) = self.summaries.first()
+            && let Some(busiest) = log.busiest
+        {
             let (at, requests) = (Utc(busiest.at), counted(busiest.requests, "request"));
-            writeln!(f, "busiest second    {at}: {requests}")?;
+            writeln!(f, "{:LABEL$}{at}: {requests}", "busiest second")?;
+            if log.busiest_reopened > 0 {
+                let reopened = counted(log.busiest_reopened, "second");
+                writeln!(f, "{:LABEL$}{reopened} may be counted in parts", "")?;
+            }
             let part = |of: fn(crate::Second) -> u64, s: &Summary| s.busiest.map_or(0, of);
             row(f, "  admitted", &of(&|s| part(|second| second.admitted, s).to_string()))?;
             row(f, "  denied", &of(&|s| part(|second| second.denied, s).to_string()))?;
