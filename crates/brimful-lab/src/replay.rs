@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::time::Duration;
 
-use brimful::{Limiter, LimiterBuilder, Nanos, Overflow, Policy};
+use brimful::{Algorithm, Limit, Limiter, LimiterBuilder, Nanos, Overflow, Policy};
 
 use crate::decided::Decided;
 use crate::decider::Decider;
@@ -70,7 +70,7 @@ impl Replay {
     }
 
     /// How many entries all sliding logs together can hold; see
-    /// [`LimiterBuilder::max_log_entries`].
+    /// [`LimiterBuilder::max_log_entries`]. Counts for nothing where no limit has a sliding log.
     #[must_use]
     pub fn max_log_entries(self, max_log_entries: u64) -> Self {
         Self { max_log_entries: Some(max_log_entries), ..self }
@@ -193,7 +193,11 @@ impl Replay {
             .max_keys(self.max_keys)
             .overflow(self.overflow)
             .secret(SECRET);
-        if let Some(entries) = self.max_log_entries {
+        // A limiter without logs would take the memory for entries too.
+        let has_log = |limit: &Limit| limit.chosen_algorithm() == Algorithm::SlidingLog;
+        if let Some(entries) = self.max_log_entries
+            && policy.limits().iter().any(has_log)
+        {
             builder = builder.max_log_entries(entries);
         }
         Ok(Decider::new(policy.clone(), builder.build()?))
@@ -292,14 +296,16 @@ impl Replay {
 
 /// Refuses what is still compressed, and passes over a byte order mark.
 fn check_beginning(lines: &mut Lines<impl Read>) -> Result<(), Error> {
-    const PACKED: [(&[u8], &str, &str); 4] = [
+    const PACKED: [(&[u8], &str, &str); 3] = [
         // Packed twice.
         (b"\x1f\x8b", "gzip", "gzip"),
         (b"\x28\xb5\x2f\xfd", "zstd", "zstd"),
         (b"\xfd7zXZ\0", "xz", "xz"),
-        (b"BZh", "bzip2", "bzip2"),
     ];
-    let beginning = lines.beginning(6).map_err(|fault| Error::read(1, fault))?;
+    let beginning = lines.beginning(10).map_err(|fault| Error::read(1, fault))?;
+    if is_bzip2(beginning) {
+        return Err(Error::compressed("bzip2", "bzip2"));
+    }
     if let Some((_, kind, tool)) = PACKED.iter().find(|(magic, ..)| beginning.starts_with(magic)) {
         return Err(Error::compressed(kind, tool));
     }
@@ -307,6 +313,14 @@ fn check_beginning(lines: &mut Lines<impl Read>) -> Result<(), Error> {
         lines.skip(3);
     }
     Ok(())
+}
+
+/// Begins with what bzip2 data do: `BZh`, a digit, and the mark of a block or of their end. The
+/// letters alone may well begin a host's name.
+fn is_bzip2(beginning: &[u8]) -> bool {
+    const BLOCK: &[u8] = b"\x31\x41\x59\x26\x53\x59";
+    const END: &[u8] = b"\x17\x72\x45\x38\x50\x90";
+    matches!(beginning, [b'B', b'Z', b'h', b'1'..=b'9', mark @ ..] if [BLOCK, END].contains(&mark))
 }
 
 impl BadLines {

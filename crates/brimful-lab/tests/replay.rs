@@ -203,12 +203,48 @@ fn what_cannot_be_read() {
     let found = fault(ten_a_second(), log.as_bytes().chain(Fails));
     assert!(found.is_read() && !found.is_write());
     assert_eq!(found.to_string(), "the log cannot be read at line 3");
-    let packed =
-        [(&b"\x28\xb5\x2f\xfd\x00"[..], "zstd"), (b"\xfd7zXZ\0", "xz"), (b"BZh91AY", "bzip2")];
+    let packed = [
+        (&b"\x28\xb5\x2f\xfd\x00"[..], "zstd"),
+        (b"\xfd7zXZ\0", "xz"),
+        (b"BZh91AY&SY", "bzip2"),
+        (b"BZh11AY&SY\0", "bzip2"),
+        (b"BZh9\x17\x72\x45\x38\x50\x90\0\0\0\0", "bzip2"),
+    ];
     for (magic, kind) in packed {
         let found = fault(ten_a_second(), magic);
         assert!(found.is_read() && found.to_string().contains(kind), "{found}");
     }
+    // A host may be called so.
+    for host in ["BZh", "BZh91AY", "BZh01AY&SY", "BZh91AY&SZ"] {
+        let log = format!("{host} - - [17/May/2015:10:05:03 +0000] \"-\" 200 1\n");
+        assert_eq!(run(ten_a_second(), log).0.requests, 1, "{host}");
+    }
+}
+
+/// Only what has a sliding log takes memory for its entries.
+#[test]
+fn log_entries_are_for_logs_alone() {
+    let log = at(&[1]);
+    let policy = |specs: &[&str]| brimful_lab::policy(specs, None).unwrap();
+    let bytes = |replay: Replay| run(replay, &log).0.store.bytes;
+    for (specs, more) in [
+        (&["10/s"][..], false),
+        (&["10/s fixed-window", "9/min sliding-window"], false),
+        (&["10/s", "9/min sliding-log"], true),
+    ] {
+        let replay = || Replay::new(policy(specs)).max_keys(1_000);
+        let (without, with) = (bytes(replay()), bytes(replay().max_log_entries(100_000)));
+        assert_eq!(with > without, more, "{specs:?}: {without} {with}");
+    }
+    let all = || Replay::new(policy(&["10/s"])).max_keys(1_000);
+    let bytes = |replay: Replay| -> Vec<u64> {
+        let all = replay.run_all(log.as_bytes()).unwrap();
+        all.summaries.iter().map(|summary| summary.store.bytes).collect()
+    };
+    let (without, with) = (bytes(all()), bytes(all().max_log_entries(100_000)));
+    let more: Vec<bool> = with.iter().zip(&without).map(|(with, without)| with > without).collect();
+    assert_eq!(more, [false, false, true, false], "{without:?} {with:?}");
+    assert!((0..4).all(|place| more[place] || with[place] == without[place]));
 }
 
 #[test]
