@@ -79,13 +79,25 @@ pub(crate) fn whole(field: &str, text: &str, most: u64) -> Result<u64, Reason> {
     })
 }
 
+/// How much is shown of what a log holds, in bytes.
+const SHOWN: usize = 48;
+
 /// The beginning of what a log holds, fit to be shown: a log is written by strangers, and neither
 /// its control characters nor its length may reach a terminal.
 pub(crate) fn quote(found: &[u8]) -> String {
-    const SHOWN: usize = 48;
     let shown = found.get(..SHOWN).unwrap_or(found);
     let more = if shown.len() < found.len() { "…" } else { "" };
     format!("`{}{more}`", printable(&String::from_utf8_lossy(shown)))
+}
+
+/// The beginning of a name that a log holds, as [`quote`] has it but without the quotes.
+pub(crate) fn short(name: &str) -> Cow<'_, str> {
+    let ends = name.char_indices().map(|(at, c)| at + c.len_utf8());
+    let end = ends.take_while(|end| *end <= SHOWN).last().unwrap_or(0);
+    match name.get(..end) {
+        Some(shown) if end < name.len() => Cow::Owned(format!("{}…", printable(shown))),
+        _ => printable(name),
+    }
 }
 
 /// Unicode's marks, embeddings, overrides and isolates of writing direction.

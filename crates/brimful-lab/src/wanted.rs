@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::Error;
-use crate::event::printable;
+use crate::event::{printable, short};
 use crate::template::Template;
 use crate::timestamp::TimeUnit;
 
@@ -79,7 +79,7 @@ pub(crate) fn unknown(
     name: &str,
     known: impl Iterator<Item = impl AsRef<str>>,
 ) -> Error {
-    let mut known: Vec<String> = known.map(|name| printable(name.as_ref()).into_owned()).collect();
+    let mut known: Vec<String> = known.map(|name| short(name.as_ref()).into_owned()).collect();
     let more = known.len().saturating_sub(LISTED);
     known.truncate(LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -250,6 +250,66 @@ fn fields_that_no_log_of_a_format_has_are_a_fault_before_anything_is_read() {
     assert!(fault.is_usage(), "{fault}");
 }
 
+/// A log is written by strangers: what they write is shown, but never all of a long line.
+#[test]
+fn reasons_and_faults_are_short_whatever_is_in_a_log() {
+    let long = "\u{202e}é\u{1b}x".repeat(10_000);
+    let json = |text: &str| serde_json::Value::from(text).to_string();
+    let (text, csv) = (json(&long), || replay().format(Format::Csv));
+    let jsonl = || replay().format(Format::Jsonl);
+    let inner = || jsonl().key("{a.b} {c}".parse().unwrap());
+    let fields = [
+        long.clone(),
+        text.clone(),
+        format!("[{text}]"),
+        format!("{{{text}: 1}}"),
+        format!(r#"{{"at": {text}, "key": "k"}}"#),
+        format!(r#"{{"at_ns": {text}, "key": "k"}}"#),
+        format!(r#"{{"at": 1, "key": [{text}]}}"#),
+        format!(r#"{{"at": 1, "key": "k", "op": {text}}}"#),
+        format!(r#"{{"at": 1, "key": "k", "cost": {text}}}"#),
+        format!(r#"{{"at": 1{}, "key": "k"}}"#, "0".repeat(500_000)),
+        format!(r#"{{"at": 1, "key": {text}k"#),
+        format!(r#"{{"at": 1, "key": "\ud800{}"}}"#, "x".repeat(500_000)),
+    ];
+    let mut logs: Vec<(Replay, String)> =
+        fields.iter().map(|line| (jsonl(), line.clone())).collect();
+    for value in [&text, &format!("[{text}]"), &format!("{{{text}: {text}}}")] {
+        logs.push((inner(), format!(r#"{{"at": 1, "a": {value}, "c": 1}}"#)));
+        logs.push((inner(), format!(r#"{{"at": 1, "a": {{"b": {value}}}, "c": {value}}}"#)));
+    }
+    for row in [format!("{long},k,1,"), format!("1,k,{long},"), format!("1,k,1,{long}")] {
+        logs.push((csv(), format!("at,key,cost,op\n{row}\n")));
+    }
+    let time = "[17/May/2015:10:05:03 +0000]";
+    for line in [
+        long.clone(),
+        format!("h - - [{long}] \"-\" 200 1"),
+        format!("h - - {time} \"{long}\" {long} 1"),
+        format!("h - - {time} \"-\" 200 {long}"),
+        format!("h - - {time} \"{long}\" 200 1 {long}"),
+    ] {
+        let key = || replay().key("{method} {user_agent}".parse().unwrap());
+        logs.push((key().format(Format::Combined), line));
+    }
+    let mut bad = 0;
+    for (replay, log) in logs {
+        let (summary, _) = run(replay, log.as_bytes());
+        bad += summary.bad_lines.count;
+        for line in summary.bad_lines.first {
+            assert!(!line.reason.contains("is longer than"), "{}", line.reason);
+            assert!(line.reason.len() < 700, "{} bytes", line.reason.len());
+            assert!(!line.reason.contains(['\u{202e}', '\u{1b}']), "{}", line.reason);
+        }
+    }
+    assert_eq!(bad, 25);
+    // The names of columns are in an error.
+    for header in [format!("{long},{long}"), format!("at,{long}"), format!("at,at_ns,{long}")] {
+        let words = csv().run(header.as_bytes(), |_| Ok(())).unwrap_err().to_string();
+        assert!(words.len() < 700, "{} bytes", words.len());
+    }
+}
+
 /// Seconds, key, cost, and what is asked for.
 type Ask = (u64, String, u64, &'static str);
 

@@ -8,6 +8,9 @@ use serde_json::value::RawValue;
 
 use crate::event::{Reason, printable};
 
+/// What a line must be.
+const OBJECT: &str = "an event object";
+
 /// A value of a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Value<'a> {
@@ -26,10 +29,14 @@ pub(super) fn pick<'a>(
     let mut found = vec![None; names.len()];
     let mut reader = serde_json::Deserializer::from_str(line);
     let object = Object { names, line, found: &mut found };
-    object
-        .deserialize(&mut reader)
-        .and_then(|()| reader.end())
-        .map_err(|fault| reason(&fault, 0))?;
+    object.deserialize(&mut reader).and_then(|()| reader.end()).map_err(|fault| {
+        let line = line.trim_ascii();
+        if fault.is_data() && !line.starts_with('{') {
+            // serde's words hold the whole of a text, however long.
+            return Reason::unexpected("the line", line.as_bytes(), OBJECT);
+        }
+        reason(&fault, 0)
+    })?;
     Ok(found)
 }
 
@@ -65,7 +72,7 @@ impl<'a, N: AsRef<str>> Visitor<'a> for Object<'_, 'a, N> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an event object")
+        f.write_str(OBJECT)
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {

@@ -54,8 +54,10 @@ fn bad_lines_and_why() {
         (r#"{"at_ns": 01, "key": "k"}"#, "not JSON: invalid number at column 12"),
         (r#"{"at_ns": NaN, "key": "k"}"#, "not JSON: expected value at column 11"),
         (r#"{"at_ns": 1, "key": "\ud800"}"#, "not JSON: unexpected end of hex escape at column 28"),
-        ("[1, \"k\"]", "invalid type: sequence, expected an event object"),
-        ("5", "invalid type: integer `5`, expected an event object"),
+        ("[1, \"k\"]", "the line is `[1, \"k\"]`, expected an event object"),
+        (" \"a\"", "the line is `\"a\"`, expected an event object"),
+        ("5", "the line is `5`, expected an event object"),
+        ("\"a", "not JSON: EOF while parsing a string at column 2"),
         (r#"{"at_ns": 1}"#, "the key is missing"),
         (
             r#"{"key": "k"}"#,
