@@ -119,6 +119,10 @@ fn what_does_not_go_with_all_algorithms() {
         (&["--limit", "blocked"], "is the same under all algorithms"),
         (&["--limit", "10/s", "--decisions"], "--decisions prints those of one algorithm"),
         (&["--limit", "10/minn"], "did you mean `min`?"),
+        (
+            &["--limit", "10/s", "--limit", "9/h", "--max-log-entries", "1"],
+            "max_log_entries is 1, expected at least 2, one for each sliding log",
+        ),
     ] {
         let words = refused(&[&all[..], args].concat(), b"");
         assert!(words.contains(part), "{args:?}: {words}");
@@ -154,6 +158,24 @@ fn keys_of_any_fields() {
         run(&["-", "--limit", "10/s", "--key", "{user.id}", "--decisions", "--strict"], log);
     assert!(out.contains(r#""key":"7""#), "{out}");
     assert_eq!((code, &*words), (1, "bad line 2: `user.id` is missing\n"));
+}
+
+/// What the help says of keys, of log entries and of packed logs.
+#[test]
+fn the_help_promises_no_more_than_is_so() {
+    let help = good(&["--help"], b"");
+    let help: Vec<&str> = help.split_whitespace().collect();
+    for promise in [
+        "values of different text never make the same key",
+        "the number 1 and the text 1 make one key",
+        "--max-log-entries below the number of limits is too few for the sliding log",
+        "zeros behind one are passed over",
+    ] {
+        assert!(help.join(" ").contains(promise), "{promise}");
+    }
+    let log = b"{\"at\": 0, \"a\": 1}\n{\"at\": 0, \"a\": \"1\"}\n";
+    let out = good(&["-", "--limit", "10/s", "--key", "{a}/{a}"], log);
+    assert_eq!(figures(&out, "keys"), ["1"]);
 }
 
 /// The names that an error lists are those that the help does.

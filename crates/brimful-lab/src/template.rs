@@ -16,10 +16,11 @@ use crate::lines::MAX_LINE;
 /// {{{key}}}                braces are written twice
 /// ```
 ///
-/// Different values give different keys: where the first character of the text behind a field
-/// stands in the field's value, a backslash is put before it there, and before a backslash. So
-/// `{a}:{b}` makes `x\:y:z` of `x:y` and `z`, and `x:y:z` of `x` and `y:z`. Nothing is put into the
-/// last field, so a template of one field changes nothing; and two fields need text between them.
+/// Values of different text give different keys: where the first character of the text behind a
+/// field stands in the field's value, a backslash is put before it there, and before a backslash.
+/// So `{a}:{b}` makes `x\:y:z` of `x:y` and `z`, and `x:y:z` of `x` and `y:z`. Nothing is put into
+/// the last field, so a template of one field changes nothing; and two fields need text between
+/// them. It is text that is kept apart: the number 1 and the text 1 make one key.
 /// That text separates the fields for people: choose one that their values do not hold.
 ///
 /// A combined log has the fields `remote_addr`, `ident`, `remote_user`, `time_local`, `request`,

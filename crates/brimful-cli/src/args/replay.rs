@@ -14,7 +14,8 @@ Limits:
   10/s, 100/min, 5 per 30s, 10/s burst 100, 100/h fixed-window, `api: 10/s`; or one of the words
   unlimited and blocked. Units: ms, s, min, h, day, week, month (30 days), year (365 days).
   With --algorithm all no limit names its own. The token bucket keeps a burst; the others have none
-  and admit N per period. A sliding log of more than 65536 is left out.
+  and admit N per period. A sliding log of more than 65536 is left out; but --max-log-entries below
+  the number of limits is too few for the sliding log, and all four are refused.
 
 Formats, plain or packed by gzip (any number of members; zeros behind one are passed over, and
 anything else that is not gzip is an error when all before it is decided):
@@ -35,9 +36,10 @@ Keys, by --key; for example '{remote_addr}', '{method} {path}', '{tenant}/{user.
   jsonl     any field that is text, a number, true or false; user.id is the field id of the object
             user, or a field named user.id.
   csv       any column.
-  A line without the field is bad. Two fields need text between them. So that different values
-  never make the same key, the first character of that text is written `\\x` where it stands in
-  the value before it, and `\\` as `\\\\`; the last field is never changed.
+  A line without the field is bad. Two fields need text between them. So that values of different
+  text never make the same key, the first character of that text is written `\\x` where it stands
+  in the value before it, and `\\` as `\\\\`; the last field is never changed. It is their text
+  that is kept apart: the number 1 and the text 1 make one key.
 
 Times:
   The field is the one said by --time-field, or the first that is there of at_ns, at, timestamp,
