@@ -112,3 +112,26 @@ fn expired_entries_in_the_own_sets_are_enough() {
         assert_eq!(limiter.peek_at("live", 0, now).remaining(), 7);
     }
 }
+
+/// A request that takes several entries looks on until it has found as many that have expired.
+#[test]
+fn expired_entries_are_looked_for_until_there_are_enough() {
+    let specs = ["1/min sliding-log", "1/h sliding-log"];
+    for overflow in Overflow::ALL {
+        for key in 0..40_u64 {
+            // Five sets, of which two are the key's own.
+            let builder = Limiter::builder(Policy::parse(specs).unwrap()).max_keys(60);
+            let builder = builder.max_given(0).max_log_entries(4).overflow(overflow);
+            let limiter = builder.secret([7, 11]).build().unwrap();
+            for other in ["one", "other"] {
+                assert!(limiter.try_acquire_at(other, 1, NOW).is_allowed());
+            }
+            // One entry of each of the others has expired.
+            let now = NOW + Duration::from_secs(90);
+            assert!(limiter.try_acquire_at(key, 1, now).is_allowed(), "{overflow}: {key}");
+            let stats = limiter.stats();
+            assert_eq!((stats.evicted_forced, stats.store_full, stats.shared), (0, 0, 0));
+            assert_eq!((stats.log_entries, stats.occupied), (4, 3));
+        }
+    }
+}

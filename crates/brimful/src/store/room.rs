@@ -233,3 +233,37 @@ fn scale(hash: u64, count: usize) -> usize {
     let scaled = (u128::from(hash) * count as u128) >> 64;
     usize::try_from(scaled).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Overflow, Shape, Store};
+
+    /// Every set is used, and a key has two whenever there are two.
+    #[test]
+    fn a_key_has_two_sets() {
+        for max_keys in [1, 60, 64, 200, 820, 5_000] {
+            let shape = Shape {
+                max_keys,
+                width: 1,
+                policies: 1,
+                log_entries: 0,
+                overflow: Overflow::Evict,
+            };
+            let store = Store::new(&shape).unwrap();
+            let sets = store.sets.count();
+            let mut seen = vec![[false; 2]; sets];
+            // Both halves of the fingerprint alike, and not.
+            for n in 0..40_000_u64 {
+                let high = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+                for low in [high, !high & 0xffff_ffff, n * 7919 % (1 << 32)] {
+                    let (first, second) = store.candidates((high << 32) | low);
+                    assert!(first < sets && second < sets);
+                    assert!(first != second || sets == 1, "{first} of {sets}");
+                    seen[first][0] = true;
+                    seen[second][1] = true;
+                }
+            }
+            assert!(seen.iter().all(|seen| *seen == [true; 2]), "{sets} sets");
+        }
+    }
+}
