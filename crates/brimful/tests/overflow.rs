@@ -324,3 +324,32 @@ fn disturb(limiter: &Limiter, clock: &ManualClock, keys: u64, seed: u64) {
         }
     }
 }
+
+/// While every slot is taken and owes, newcomers are not searched for; as soon as one is emptied, for
+/// whatever reason, they are again.
+#[test]
+fn a_flood_ends_when_a_slot_is_emptied() {
+    let rules = Rules::builder().default(policy(&["1/day"])).build().unwrap();
+    let builder = Limiter::builder(rules).max_keys(820).max_given(1).secret([1, 2]);
+    let limiter = builder.overflow(Overflow::Refuse).build().unwrap();
+    // One key of a policy that comes with the call, which refills in a second.
+    let short = policy(&["1/s"]);
+    assert!(limiter.try_acquire_with("short", &short, 1, NOW).unwrap().is_allowed());
+    let mut newcomer = 0_u64;
+    let mut admitted_of = |count: u64, now| {
+        let keys = newcomer..newcomer + count;
+        newcomer += count;
+        keys.filter(|key| limiter.try_acquire_at(*key, 1, now).is_allowed()).count()
+    };
+    while limiter.stats().occupied < limiter.stats().slots {
+        admitted_of(1, NOW);
+    }
+    assert_eq!(admitted_of(50, NOW), 0);
+    // The place of the short policy is wanted for another, so its key is forgotten.
+    let later = at_ms(2_000);
+    let other = policy(&["2/s"]);
+    assert!(limiter.try_acquire_with("other", &other, 0, later).unwrap().is_allowed());
+    assert_eq!(limiter.stats().occupied, limiter.stats().slots - 1);
+    // A search reaches a quarter of the 256 sets, the key's own two alone one of 128.
+    assert_eq!(admitted_of(30, later), 1);
+}
