@@ -124,8 +124,12 @@ fn words_leave_the_state_alone() {
     let limiter = builder(&["10/min"]).max_given(0).build().unwrap();
     assert!(limiter.try_acquire_at("k", 6, NOW).is_allowed());
     let free = limiter.try_acquire_with("k", &Policy::unlimited(), u64::MAX, after(1)).unwrap();
+    assert!(limiter.policy_of(&free).is_none(), "it came with the call");
     assert!(free.is_allowed() && free.remaining() == u64::MAX);
     let blocked = limiter.try_acquire_with("k", &Policy::blocked(), 1, after(1)).unwrap();
+    assert!(limiter.policy_of(&blocked).is_none(), "it came with the call");
+    let look = limiter.try_acquire_with("k", &Policy::unlimited(), 0, after(1)).unwrap();
+    assert!(look.is_allowed(), "and is not counted");
     assert_eq!((blocked.denial(), blocked.is_never()), (Some(Denial::Blocked), true));
     assert_eq!(limiter.peek_at("k", 0, NOW).remaining(), 4);
     let stats = limiter.stats();

@@ -325,12 +325,14 @@ fn disturb(limiter: &Limiter, clock: &ManualClock, keys: u64, seed: u64) {
     }
 }
 
-/// While every slot is taken and owes, newcomers are not searched for; as soon as one is emptied, for
-/// whatever reason, they are again.
+/// While every slot is taken and owes, newcomers are not searched for; as soon as one is emptied, or
+/// owes no more because it was given back, they are again. (With this secret the search that notes
+/// the flood sees neither.)
 #[test]
-fn a_flood_ends_when_a_slot_is_emptied() {
-    let rules = Rules::builder().default(policy(&["1/day"])).build().unwrap();
-    let builder = Limiter::builder(rules).max_keys(820).max_given(1).secret([1, 2]);
+fn a_flood_ends_when_a_slot_is_free() {
+    let rules = Rules::builder().default(policy(&["1/day"])).tier("fast", policy(&["1000/s"]));
+    let builder =
+        Limiter::builder(rules.build().unwrap()).max_keys(820).max_given(1).secret([7, 11]);
     let limiter = builder.overflow(Overflow::Refuse).build().unwrap();
     // One key of a policy that comes with the call, which refills in a second.
     let short = policy(&["1/s"]);
@@ -352,4 +354,13 @@ fn a_flood_ends_when_a_slot_is_emptied() {
     assert_eq!(limiter.stats().occupied, limiter.stats().slots - 1);
     // A search reaches a quarter of the 256 sets, the key's own two alone one of 128.
     assert_eq!(admitted_of(30, later), 1);
+    assert_eq!(admitted_of(50, later), 0);
+    let given_back = (0..).find(|key| limiter.refund_at(*key, 1, later) == 1).unwrap();
+    assert_eq!(admitted_of(30, later), 1, "in the place of {given_back}");
+    // Or because it is in another tier now, where it owes for a second at most.
+    assert_eq!(admitted_of(50, later), 0);
+    let holds = |key: &u64| limiter.peek_at(*key, 1, later).denial() == Some(Denial::Limit);
+    let changed = (0..).find(holds).unwrap();
+    let _ = limiter.tier("fast").try_acquire_at(changed, 1, later);
+    assert_eq!(admitted_of(30, at_ms(4_000)), 1, "in the place of {changed}");
 }
