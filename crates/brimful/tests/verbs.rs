@@ -244,3 +244,25 @@ fn debug_output_shows_what_is_set_and_no_secret() {
         assert!(!shown.contains(secret) && !built.contains(secret));
     }
 }
+
+/// A tier's verbs are those of the limiter, by the tier's policy and the limiter's clock.
+#[test]
+fn a_tier_has_the_same_verbs() {
+    let clock = ManualClock::new(NOW);
+    let rules = rules(Limit::per_day(1).unwrap(), |rules| {
+        rules.tier("gold", Limit::per_second(4).unwrap())
+    });
+    let limiter = Limiter::builder(rules).max_keys(8).clock(clock.clone()).build().unwrap();
+    let gold = limiter.tier("gold");
+    assert!(gold.is_known() && !limiter.tier("silver").is_known());
+    assert_eq!(gold.peek("k", 1).remaining(), 3);
+    assert!(gold.allow("k"));
+    assert_eq!(gold.try_acquire("k").remaining(), 2);
+    assert_eq!(gold.try_acquire_n("k", 2).remaining(), 0);
+    assert!(!gold.allow("k") && gold.peek("k", 1).is_denied());
+    clock.advance(Duration::from_millis(250));
+    assert_eq!(gold.peek_at("k", 1, NOW).retry(), Retry::After(Duration::from_millis(250)));
+    assert!(gold.allow("k") && !gold.allow("k"));
+    assert_eq!(gold.try_acquire_at("k", 1, NOW + Duration::from_millis(500)).remaining(), 0);
+    assert_eq!(limiter.stats().unknown_tier, 0);
+}
