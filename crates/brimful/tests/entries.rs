@@ -135,3 +135,23 @@ fn expired_entries_are_looked_for_until_there_are_enough() {
         }
     }
 }
+
+/// A peek into a full store says what the call would, and forgets nobody.
+#[test]
+fn a_peek_into_a_full_store_forgets_nobody() {
+    for spec in ["5/day", "5/day sliding-log"] {
+        let builder = Limiter::builder(policy(spec)).max_keys(4).max_log_entries(5);
+        let limiter = builder.overflow(Overflow::Evict).build().unwrap();
+        for key in 0..5_u64 {
+            assert!(limiter.try_acquire_at(key, 1, NOW).is_allowed());
+        }
+        let before = limiter.stats();
+        for key in 10..20_u64 {
+            assert!(limiter.peek_at(key, 1, NOW + NS).is_allowed(), "{spec}");
+        }
+        let after = limiter.stats();
+        assert_eq!((after.evicted_forced, after.occupied), (0, 5), "{spec}");
+        assert_eq!((after.log_entries, after.forgiven_tokens), (before.log_entries, 0), "{spec}");
+        assert!((0..5_u64).all(|key| limiter.peek_at(key, 0, NOW).remaining() == 4), "{spec}");
+    }
+}
