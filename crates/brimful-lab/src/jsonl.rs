@@ -52,8 +52,9 @@ pub(crate) struct Reader {
     usual: bool,
     cost_chosen: bool,
     key: Option<Template>,
-    /// Units of times that are numbers, by place in `names`; the first times of them.
-    units: Vec<Option<TimeUnit>>,
+    /// Units of times that are numbers, by place in `names`; the first times of them. Where what
+    /// was said cannot be, the reason.
+    units: Vec<Result<Option<TimeUnit>, Reason>>,
     /// The fields to look for: times, the cost, the op, and those of the key.
     names: Vec<Cow<'static, str>>,
 }
@@ -69,14 +70,15 @@ impl Reader {
             Some(name) => vec![name.clone().into()],
             None => TIME_NAMES.map(Cow::Borrowed).into(),
         };
-        let units = names.iter().map(|name| wanted.unit_of(name)).collect();
+        let units = names.iter().map(|name| wanted.unit(name)).collect();
         names.push(wanted.cost.clone().map_or(Cow::Borrowed(COST), Cow::Owned));
         names.push(Cow::Borrowed(OP));
         match &wanted.key {
             None => names.push(Cow::Borrowed(KEY)),
             Some(template) => names.extend(template.fields().map(|name| name.to_owned().into())),
         }
-        let usual = wanted.key.is_none() && wanted.time.is_none() && wanted.cost.is_none();
+        let Wanted { key, time, cost, unit } = wanted;
+        let usual = key.is_none() && time.is_none() && cost.is_none() && unit.is_none();
         let cost_chosen = wanted.cost.is_some();
         Self { usual, cost_chosen, key: wanted.key.clone(), units, names }
     }
@@ -146,10 +148,10 @@ impl Reader {
             });
         };
         let name = self.names.get(place).map_or("", Cow::as_ref);
+        let unit = self.units.get(place).map_or(Ok(None), Clone::clone)?;
         if name == "at_ns" {
             return whole(name, value.raw, Nanos::MAX.as_nanos()).map(Nanos::from_nanos);
         }
-        let unit = self.units.get(place).copied().flatten();
         // What is not text is a number, or refused as a time.
         let text = if value.is_text() { value.text(name)? } else { Cow::Borrowed(value.raw) };
         timestamp::read(&text, unit)

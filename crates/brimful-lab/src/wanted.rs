@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::Error;
-use crate::event::{printable, short};
+use crate::event::{Reason, printable, short};
 use crate::template::Template;
 use crate::timestamp::TimeUnit;
 
@@ -53,23 +53,23 @@ impl Wanted {
                 )));
             }
         }
-        self.time.as_deref().map_or(Ok(()), |name| self.unit(name).map(drop))
+        self.time.as_deref().map_or(Ok(()), |name| {
+            self.unit(name).map(drop).map_err(|reason| Error::usage(reason.to_string()))
+        })
     }
 
     /// The unit of a number in the time field `name`; `None`: its size tells.
-    pub(crate) fn unit(&self, name: &str) -> Result<Option<TimeUnit>, Error> {
+    ///
+    /// # Errors
+    /// The name says another unit than was said.
+    pub(crate) fn unit(&self, name: &str) -> Result<Option<TimeUnit>, Reason> {
         match (TimeUnit::of_name(name), self.unit) {
-            (Some(named), Some(said)) if named != said => Err(Error::usage(format!(
+            (Some(named), Some(said)) if named != said => Err(Reason::new(format!(
                 "times in `{}` are in {named}, and the unit of time is said to be {said}",
                 printable(name)
             ))),
             (named, said) => Ok(named.or(said)),
         }
-    }
-
-    /// As [`unit`](Self::unit), where the field's name stands above what was said.
-    pub(crate) fn unit_of(&self, name: &str) -> Option<TimeUnit> {
-        TimeUnit::of_name(name).or(self.unit)
     }
 }
 

@@ -54,7 +54,9 @@ impl Columns {
         };
         Ok(Self {
             count: names.0.len(),
-            unit: wanted.unit(&time.name.to_ascii_lowercase())?,
+            unit: wanted
+                .unit(&time.name.to_ascii_lowercase())
+                .map_err(|reason| Error::usage(reason.to_string()))?,
             time,
             cost,
             op: names.usual(OP)?,

@@ -258,6 +258,23 @@ fn times_and_costs_of_any_field() {
     }
 }
 
+/// A unit that was said is the unit, or the line is bad; it is never passed over.
+#[test]
+fn a_unit_that_was_said_counts_for_every_number() {
+    let reader =
+        Reader::new(&Wanted { unit: Some(TimeUnit::Millis), ..Wanted::default() }).unwrap();
+    let read = |line: &str| {
+        let at = reader.read(line.as_bytes()).map(|event| event.at.as_nanos());
+        at.map_err(|reason| reason.to_string())
+    };
+    assert_eq!(read(r#"{"ts": 5, "key": "k"}"#), Ok(5_000_000));
+    for (field, named) in [("at", "s"), ("at_ns", "ns")] {
+        let words =
+            format!("times in `{field}` are in {named}, and the unit of time is said to be ms");
+        assert_eq!(read(&format!(r#"{{"{field}": 5, "key": "k"}}"#)), Err(words));
+    }
+}
+
 #[test]
 fn a_name_of_many_parts_is_looked_for_as_deep_as_it_is() {
     let deep = 400;
