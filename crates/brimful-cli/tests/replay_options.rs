@@ -143,7 +143,7 @@ fn keys_of_any_fields() {
     assert!(count > 100 && top[0].starts_with("\"200 /"), "{count} {top:?}");
     let args = [ACCESS_LOG, "--limit", "10/s", "--key"];
     for (template, part) in [
-        ("{pat}", "there is no field `pat`; there are remote_addr, ident, "),
+        ("{pat}", "there is no field `pat`; there are virtual_host, remote_addr, "),
         ("remote_addr", "has no field; for example `{remote_addr}`"),
         ("{remote_addr", "has a `{` without its `}`"),
         ("{method}{path}", "needs text before {path}"),
@@ -191,7 +191,7 @@ fn the_help_names_every_field_that_is_known() {
     let fields = refused(&[ACCESS_LOG, "--limit", "10/s", "--key", "{x}"], b"");
     let (_, _, times) = run(&["-", "--limit", "10/s"], b"{}\n");
     for (names, count) in
-        [(listed(&fields, "there are "), 13), (listed(&times, "expected one of "), 10)]
+        [(listed(&fields, "there are "), 14), (listed(&times, "expected one of "), 10)]
     {
         assert_eq!(names.len(), count, "{names:?}");
         let missing: Vec<_> = names.iter().filter(|name| !words.contains(&name.as_str())).collect();

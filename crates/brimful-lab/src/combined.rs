@@ -4,6 +4,9 @@
 //! host ident user [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1234 "referrer" "agent"
 //! ```
 //!
+//! A virtual host with its port may stand before it all, `www.example:443 host ident user …`, as
+//! Apache's `vhost_combined` has it.
+//!
 //! What counts is the host, which is the key unless a template says otherwise, and the time. The
 //! rest up to the size is checked, so that a line that was cut off is seen to be bad; what follows
 //! the size is not looked at unless the key needs it, and bytes of any encoding may stand in the
@@ -36,6 +39,8 @@ pub fn parse(line: &[u8]) -> Result<Event<'_>, Reason> {
 
 /// A line in its parts, each as it is written but without its quotes and brackets.
 struct Record<'a> {
+    /// With its port.
+    virtual_host: Option<&'a [u8]>,
     host: &'a str,
     ident: &'a [u8],
     user: &'a [u8],
@@ -50,9 +55,13 @@ struct Record<'a> {
 
 impl<'a> Record<'a> {
     fn of(line: &'a [u8]) -> Result<Self, Reason> {
-        let (host, rest) = split(line, b' ').ok_or_else(|| {
+        let (first, behind) = split(line, b' ').ok_or_else(|| {
             Reason::unexpected("the line", line, "`host ident user [time] \"request\" status size`")
         })?;
+        let (virtual_host, host, rest) = match host_behind(first, behind) {
+            Some((host, rest)) => (Some(first), host, rest),
+            None => (None, first, behind),
+        };
         let host = match std::str::from_utf8(host) {
             Ok("") => return Err(Reason::new("the host is missing")),
             Ok(host) => host,
@@ -65,8 +74,27 @@ impl<'a> Record<'a> {
         let at =
             common_log(time).map_err(|expected| Reason::unexpected("the time", time, expected))?;
         let [request, status, size, rest] = tail(request_on)?;
-        Ok(Self { host, ident, user, time, at, request, status, size, rest })
+        Ok(Self { virtual_host, host, ident, user, time, at, request, status, size, rest })
     }
+}
+
+/// The host and what follows it, of a line that begins with a virtual host.
+///
+/// A server may well log `client:port ident user`, so a name with a port is not enough: there is
+/// one word more before the time. A user of two words may have that too, but then the second word
+/// is the ident, which is `-` wherever nobody runs the service of that name.
+fn host_behind<'a>(first: &[u8], behind: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let (name, port) = first.split_at_checked(memchr::memrchr(b':', first)?)?;
+    let digits = port.get(1..)?;
+    let has_port = (1..=5).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
+    // An IPv6 address has a port only behind its brackets.
+    let is_name = !name.contains(&b':') || (name.starts_with(b"[") && name.ends_with(b"]"));
+    if !(has_port && is_name) {
+        return None;
+    }
+    let (host, rest) = split(behind, b' ').filter(|(host, _)| *host != b"-")?;
+    let (_ident, user_on) = split(rest, b' ')?;
+    if user_on.starts_with(b"[") { None } else { Some((host, rest)) }
 }
 
 /// What is before and after the first `at`.

@@ -32,7 +32,8 @@ Keys, by --key; for example '{remote_addr}', '{method} {path}', '{tenant}/{user.
   A field stands in braces; a brace itself is written twice.
   combined  remote_addr ident remote_user time_local request method path query protocol status
             body_bytes_sent referer user_agent; as written in the log. path ends before the `?`,
-            query is what follows it, or nothing.
+            query is what follows it, or nothing. Also virtual_host, where a name with its port
+            (`www.example:443`) stands before the host.
   jsonl     any field that is text, a number, true or false; user.id is the field id of the object
             user, or a field named user.id.
   csv       any column.

@@ -10,6 +10,7 @@ use crate::wanted::{self, Wanted};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
+    VirtualHost,
     RemoteAddr,
     Ident,
     RemoteUser,
@@ -26,7 +27,8 @@ enum Field {
 }
 
 /// All fields by name.
-const FIELDS: [(&str, Field); 13] = [
+const FIELDS: [(&str, Field); 14] = [
+    ("virtual_host", Field::VirtualHost),
     ("remote_addr", Field::RemoteAddr),
     ("ident", Field::Ident),
     ("remote_user", Field::RemoteUser),
@@ -111,6 +113,9 @@ impl<'a> Record<'a> {
 
     fn bytes(&self, field: Field) -> Result<&'a [u8], Reason> {
         Ok(match field {
+            Field::VirtualHost => self.virtual_host.ok_or_else(|| {
+                Reason::new("there is no virtual host, as `www.example:443 `, before the host")
+            })?,
             Field::RemoteAddr => self.host.as_bytes(),
             Field::Ident => self.ident,
             Field::RemoteUser => self.user,

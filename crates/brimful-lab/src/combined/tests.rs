@@ -148,9 +148,46 @@ fn every_field_has_its_name() {
     }
     // A template of the default is the default.
     assert_eq!(parse(line).unwrap(), reader("{remote_addr}").unwrap().read(line).unwrap());
-    let words = "there is no field `pat`; there are remote_addr, ident, remote_user, time_local, \
-                 request, method, path, query, protocol, status, body_bytes_sent, referer, user_agent";
+    let words = "there is no field `pat`; there are virtual_host, remote_addr, ident, remote_user, \
+                 time_local, request, method, path, query, protocol, status, body_bytes_sent, \
+                 referer, user_agent";
     assert_eq!(reader("{pat}").unwrap_err(), words);
+}
+
+/// The key is never the virtual host, and never the ident of a client that is logged with its port.
+#[test]
+fn a_virtual_host_may_stand_before_the_host() {
+    let behind = r#"[17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 12"#;
+    let all = "{virtual_host},{remote_addr},{ident},{remote_user}";
+    let none = "there is no virtual host, as `www.example:443 `, before the host";
+    for (before, expected) in [
+        ("www.example:443 198.18.0.1 - -", Some("www.example:443,198.18.0.1,-,-")),
+        ("www.example:80 2001:db8::1 - ann lee", Some("www.example:80,2001:db8::1,-,ann lee")),
+        (
+            "[2001:db8::2]:8443 client.example id ann",
+            Some("[2001:db8::2]:8443,client.example,id,ann"),
+        ),
+        ("198.18.0.1:50123 - -", None),
+        ("198.18.0.1:50123 - ann lee", None),
+        ("198.18.0.1:50123 id ann", None),
+        ("[2001:db8::1]:50123 - -", None),
+        ("2001:db8::1 id ann lee", None),
+        ("2001:db8:443 id ann lee", None),
+        ("client.example id ann lee", None),
+        ("www.example: 198.18.0.1 - -", None),
+        ("www.example:443x 198.18.0.1 - -", None),
+        ("www.example:123456 198.18.0.1 - -", None),
+    ] {
+        let line = format!("{before} {behind}");
+        let expected = expected.ok_or_else(|| none.to_owned()).map(str::to_owned);
+        assert_eq!(key_of(all, line.as_bytes()), expected, "{line}");
+        let first = before.split(' ').next().unwrap().to_owned();
+        let host = expected.map_or(first, |all| all.split(',').nth(1).unwrap().to_owned());
+        assert_eq!(read(line.as_bytes()), Ok((AT, host)), "{line}");
+    }
+    for line in ["www.example:443 h", "www.example:443 h -", "www.example:443 h - -"] {
+        assert!(read(line.as_bytes()).unwrap_err().contains("missing"), "{line}");
+    }
 }
 
 #[test]
@@ -221,10 +258,10 @@ proptest! {
     fn every_field_of_nearly_good_lines_never_panics(
         changes in prop::collection::vec((0..90_usize, any::<u8>(), 0..3), 0..6),
     ) {
-        let all = "{remote_addr} {ident} {remote_user} {time_local} {request} {method} {path} \
+        let all = "{virtual_host} {remote_addr} {ident} {remote_user} {time_local} {request} {method} {path} \
                    {query} {protocol} {status} {body_bytes_sent} {referer} {user_agent}";
         let all = reader(all).unwrap();
-        let mut line = br#"198.18.0.1 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 12 "-" "agent x""#.to_vec();
+        let mut line = br#"h:80 198.18.0.1 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 12 "-" "agent x""#.to_vec();
         for (place, byte, what) in changes {
             let place = place % line.len();
             match what {
