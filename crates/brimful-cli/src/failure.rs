@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use brimful_lab::Error;
+use brimful_lab::{BadLines, Error};
 
 /// The exit code for arguments, input and output that cannot be used, as clap's.
 const UNUSABLE: u8 = 2;
@@ -51,6 +51,7 @@ impl Failure {
                 eprintln!("error: `{}` is a directory, expected a log", path.display());
             }
             Self::Read { path, source } => {
+                source.bad_lines().into_iter().for_each(say_bad_lines);
                 eprintln!("error: `{}`: {source}{}", path.display(), cause(source));
             }
             Self::DecisionsOfAll => {
@@ -81,4 +82,17 @@ impl From<io::Error> for Failure {
 
 fn cause(fault: &Error) -> String {
     fault.source().map_or_else(String::new, |source| format!(": {source}"))
+}
+
+/// Says on stderr which lines of a log gave no decision.
+pub(crate) fn say_bad_lines(bad: &BadLines) {
+    for line in &bad.first {
+        eprintln!("bad line {}: {}", line.line, line.reason);
+    }
+    let shown = u64::try_from(bad.first.len()).unwrap_or(u64::MAX);
+    match bad.count.saturating_sub(shown) {
+        0 => {}
+        1 => eprintln!("and 1 more bad line"),
+        more => eprintln!("and {more} more bad lines"),
+    }
 }

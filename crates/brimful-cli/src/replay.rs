@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use brimful_lab::{BadLines, Replay};
 
 use crate::args::{Choice, ReplayArgs};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::progress;
 
 /// The exit code for bad lines under `--strict`.
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
         Some(Choice::One(_)) | None => one(args, replay, log, &mut out)?,
     };
     out.flush()?;
-    say_bad_lines(&bad);
+    failure::say_bad_lines(&bad);
     if args.strict && bad.count > 0 {
         return Ok(ExitCode::from(BAD_LINES));
     }
@@ -122,16 +122,4 @@ fn open(path: &Path, bar: bool) -> Result<Box<dyn Read>, Failure> {
     // A pipe has no length.
     let size = Some(about.len()).filter(|_| about.is_file());
     Ok(progress::shown(file, size, bar))
-}
-
-fn say_bad_lines(bad: &BadLines) {
-    for line in &bad.first {
-        eprintln!("bad line {}: {}", line.line, line.reason);
-    }
-    let shown = u64::try_from(bad.first.len()).unwrap_or(u64::MAX);
-    match bad.count.saturating_sub(shown) {
-        0 => {}
-        1 => eprintln!("and 1 more bad line"),
-        more => eprintln!("and {more} more bad lines"),
-    }
 }

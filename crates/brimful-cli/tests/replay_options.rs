@@ -261,6 +261,15 @@ fn packed_logs_and_those_that_end_early() {
     assert!(code == 2 && out.lines().count() > 1900);
     let words = refused(&[&["-", "--algorithm", "all"], &limit[..]].concat(), cut);
     assert!(words.contains("the gzip data end early"), "{words}");
+    // Bad lines before the end are shown as in a whole log.
+    let bad = packed(&[&b"no line\n"[..], &log].concat());
+    let cut = &bad[..bad.len() - 9];
+    for more in [&[][..], &["--decisions"], &["--algorithm", "all"]] {
+        let (code, _, words) = run(&[&["-"], &limit[..], more].concat(), cut);
+        let (first, then) = words.split_once('\n').unwrap();
+        assert!(code == 2 && first.starts_with("bad line 1: the user and the time"), "{words}");
+        assert!(then.starts_with("error: ") && then.lines().count() == 1, "{words}");
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::summary::BadLines;
+
 /// Why a replay could not be set up or carried through.
 ///
 /// `{}` prints one line. `{:#}` shows a fault in a written limit with a caret under the offending
@@ -14,7 +16,7 @@ pub struct Error(Box<Repr>);
 enum Repr {
     Limit(brimful::Error),
     Usage(String),
-    Read { line: u64, source: io::Error },
+    Read { line: u64, source: io::Error, bad_lines: BadLines },
     Compressed { kind: &'static str, tool: &'static str },
     Write(io::Error),
 }
@@ -26,7 +28,15 @@ impl Error {
 
     /// Reading failed at or after the start of `line`.
     pub(crate) fn read(line: u64, source: io::Error) -> Self {
-        Self(Box::new(Repr::Read { line, source }))
+        Self(Box::new(Repr::Read { line, source, bad_lines: BadLines::default() }))
+    }
+
+    /// Adds what was wrong with the lines before.
+    pub(crate) fn after(mut self, bad: BadLines) -> Self {
+        if let Repr::Read { bad_lines, .. } = &mut *self.0 {
+            *bad_lines = bad;
+        }
+        self
     }
 
     pub(crate) fn compressed(kind: &'static str, tool: &'static str) -> Self {
@@ -53,6 +63,16 @@ impl Error {
     #[must_use]
     pub fn is_read(&self) -> bool {
         matches!(*self.0, Repr::Read { .. } | Repr::Compressed { .. })
+    }
+
+    /// The bad lines before the one at which the log could not be read any further; `None` for a
+    /// fault of another kind.
+    #[must_use]
+    pub fn bad_lines(&self) -> Option<&BadLines> {
+        match &*self.0 {
+            Repr::Read { bad_lines, .. } => Some(bad_lines),
+            _ => None,
+        }
     }
 
     /// The output could not be written.

@@ -232,7 +232,10 @@ impl Replay {
             facts.reorder_ns = source.span_ns;
             facts.disorder = source.reorder.disorder();
         }
-        read.map(|()| (facts, keys))
+        match read {
+            Ok(()) => Ok((facts, keys)),
+            Err(fault) => Err(fault.after(facts.bad_lines)),
+        }
     }
 
     /// Reads all lines, and hands out the events whose turn has come. The source is made by the

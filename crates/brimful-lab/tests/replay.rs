@@ -199,10 +199,14 @@ fn what_cannot_be_read() {
             Err(io::Error::other("bad sector"))
         }
     }
-    let log = at(&[1, 2]);
-    let found = fault(ten_a_second(), log.as_bytes().chain(Fails));
+    let log = format!("x\n{}", at(&[1, 2]));
+    let found = fault(ten_a_second().format(Format::Jsonl), log.as_bytes().chain(Fails));
     assert!(found.is_read() && !found.is_write());
-    assert_eq!(found.to_string(), "the log cannot be read at line 3");
+    assert_eq!(found.to_string(), "the log cannot be read at line 4");
+    let bad = found.bad_lines().unwrap();
+    assert_eq!((bad.count, bad.first[0].line), (1, 1));
+    let usage = fault(ten_a_second().cost_field(""), log.as_bytes());
+    assert!(usage.is_usage() && usage.bad_lines().is_none());
     let packed = [
         (&b"\x28\xb5\x2f\xfd\x00"[..], "zstd"),
         (b"\xfd7zXZ\0", "xz"),
