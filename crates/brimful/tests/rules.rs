@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use brimful::{AsKey, IpPrefix, Key, Limit, Limiter, Nanos, Policy, Rules, RulesBuilder};
+use brimful::{AsKey, IpPrefix, Key, Limit, Limiter, Nanos, Overflow, Policy, Rules, RulesBuilder};
 use proptest::prelude::*;
 
 const NOW: Nanos = Nanos::from_secs(1_000_000);
@@ -377,4 +377,47 @@ proptest! {
             }
         }
     }
+}
+
+/// What keys without a slot share is one state for each policy, of the rules or given by calls.
+#[test]
+fn strangers_share_with_those_of_their_policy() {
+    for max_given in [0, 2] {
+        let limiter = Limiter::builder(rules())
+            .max_keys(1)
+            .max_given(max_given)
+            .overflow(Overflow::Share)
+            .build()
+            .unwrap();
+        for key in ["owner", "another"] {
+            assert!(limiter.try_acquire_at(key, 1, NOW).is_allowed());
+        }
+        for (key, tokens) in
+            [("1:health", 43), ("tenant:acme:x", 41), ("tenant:b", 42), ("tenant:7:search", 20)]
+        {
+            let decision = limiter.try_acquire_at(key, 5, NOW);
+            assert_eq!((decision.is_allowed(), decision.remaining()), (true, tokens - 5), "{key}");
+        }
+        for given in 0..max_given {
+            let given = policy(50 + u64::try_from(given).unwrap());
+            let decision = limiter.try_acquire_with("stranger", &given, 5, NOW).unwrap();
+            assert_eq!(decision.remaining(), number(&given) - 5);
+        }
+        let shared = limiter.stats().shared;
+        assert_eq!(shared, 5 + u64::try_from(max_given).unwrap());
+        assert_eq!(limiter.try_acquire_at("2:health", 5, NOW).remaining(), 33);
+    }
+}
+
+#[test]
+fn what_is_shown_of_rules_is_how_many_there_are() {
+    let (rules, none) = (rules(), Rules::from(policy(1)));
+    let shown = format!("{rules:?}");
+    for part in ["exact: 3, tiers: 2, patterns: 6, policies: 12", "\"1/min\""] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    assert!(
+        format!("{none:?}").contains("exact: 0, tiers: 0, patterns: 0, policies: 1"),
+        "{none:?}"
+    );
 }
