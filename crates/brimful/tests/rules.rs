@@ -125,6 +125,9 @@ fn each_part_of_a_structured_key_is_a_segment() {
     let (host, net) = (ip("2001:db8::1"), IpPrefix::client(ip("2001:db8::1")));
     assert_eq!(found(r"2001\:db8\:\:1", &|rules| number(rules.policy_for(host, None))), 2);
     assert_eq!(found(r"2001\:db8\:\:/64", &|rules| number(rules.policy_for(net, None))), 2);
+    let (host, net) = (ip("192.0.2.9"), IpPrefix::new(ip("192.0.2.9"), 24).unwrap());
+    assert_eq!(found("192.0.2.9", &|rules| number(rules.policy_for(host, None))), 2);
+    assert_eq!(found("192.0.2.0/24", &|rules| number(rules.policy_for(net, None))), 2);
     let longest = (i128::MIN, u128::MAX);
     let pattern = format!("{}:{}", i128::MIN, u128::MAX);
     assert_eq!(found(&pattern, &|rules| number(rules.policy_for(longest, None))), 2);
