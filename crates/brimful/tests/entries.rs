@@ -93,6 +93,29 @@ fn evicted_entries_are_the_newcomers() {
     }
 }
 
+/// A newcomer that finds no entries has no more of others forgotten than it takes.
+#[test]
+fn no_more_is_forgotten_than_a_newcomer_takes() {
+    for (specs, entries) in
+        [(&["9/min sliding-log"][..], 4), (&["9/min sliding-log", "9/h sliding-log"], 8)]
+    {
+        let policy = Policy::parse(specs.iter().copied()).unwrap();
+        let builder = Limiter::builder(policy).max_keys(8).max_given(0);
+        let builder = builder.overflow(Overflow::Evict).max_log_entries(entries);
+        let limiter = builder.build().unwrap();
+        // One set for all.
+        for key in 0..4_u64 {
+            assert!(limiter.try_acquire_at(key, 1, NOW).is_allowed());
+        }
+        for (new, forgotten) in [(4_u64, 1), (5, 2)] {
+            assert!(limiter.try_acquire_at(new, 1, NOW).is_allowed());
+            let stats = limiter.stats();
+            assert_eq!((stats.evicted_forced, stats.occupied), (forgotten, 4));
+            assert_eq!(stats.log_entries, entries);
+        }
+    }
+}
+
 /// A request that finds no entries gives expired ones back first: nobody is forgotten.
 #[test]
 fn expired_entries_in_the_own_sets_are_enough() {
@@ -110,6 +133,25 @@ fn expired_entries_in_the_own_sets_are_enough() {
         assert_eq!((stats.evicted_forced, stats.store_full, stats.shared), (0, 0, 0));
         assert_eq!(stats.log_entries, 3);
         assert_eq!(limiter.peek_at("live", 0, now).remaining(), 7);
+    }
+}
+
+/// Where the sets are many, what has expired in its own two is found all the same.
+#[test]
+fn expired_entries_in_the_own_sets_are_found_wherever_these_are() {
+    for overflow in [Overflow::Refuse, Overflow::Share] {
+        let builder = Limiter::builder(policy("1/min sliding-log")).max_keys(40_000);
+        let builder = builder.max_given(0).max_log_entries(1).overflow(overflow);
+        let limiter = builder.secret([7, 11]).build().unwrap();
+        assert!(limiter.try_acquire_at("idle", 1, NOW).is_allowed());
+        let now = NOW + Duration::from_secs(60);
+        // Looks for entries elsewhere do not get to the one that has expired.
+        let is_near = |key: &u64| limiter.peek_at(*key, 1, now).is_allowed();
+        assert!(!is_near(&0), "{overflow}");
+        // Of 12,500 sets two are those of "idle", and two those of each key.
+        let near = (0..40_000).find(is_near).expect("a key in the same set");
+        assert!(limiter.try_acquire_at(near, 1, now).is_allowed());
+        assert_eq!((limiter.stats().log_entries, limiter.stats().shared), (1, 0));
     }
 }
 

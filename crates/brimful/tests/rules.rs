@@ -419,6 +419,9 @@ fn what_is_shown_of_rules_is_how_many_there_are() {
     for part in ["exact: 3, tiers: 2, patterns: 6, policies: 12", "\"1/min\""] {
         assert!(shown.contains(part), "{shown}");
     }
+    let builder = Rules::builder().default(policy(1)).pattern("a", policy(2)).tier("t", policy(2));
+    let shown = format!("{:?}", builder.exact("k", policy(3)));
+    assert!(shown.contains("exact: 1, tiers: 1, patterns: 1, policies: 3"), "{shown}");
     assert!(
         format!("{none:?}").contains("exact: 0, tiers: 0, patterns: 0, policies: 1"),
         "{none:?}"

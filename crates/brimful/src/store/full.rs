@@ -188,10 +188,16 @@ impl Full<'_> {
         if arena.room() + held < wanted {
             return false;
         }
-        while !peek && arena.room() < wanted {
-            self.evict(pair, true, arena);
+        if peek {
+            return true;
         }
-        true
+        // Each round forgets one of those that hold some.
+        for _ in 0..pair.content().count() {
+            if arena.room() < wanted {
+                self.evict(pair, true, arena);
+            }
+        }
+        arena.room() >= wanted
     }
 
     /// Nanoseconds until the first of the candidate slots is free.
