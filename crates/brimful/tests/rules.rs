@@ -402,12 +402,12 @@ fn strangers_share_with_those_of_their_policy() {
             assert_eq!((decision.is_allowed(), decision.remaining()), (true, tokens - 5), "{key}");
         }
         for given in 0..max_given {
-            let given = policy(50 + u64::try_from(given).unwrap());
+            let given = policy(50 + given);
             let decision = limiter.try_acquire_with("stranger", &given, 5, NOW).unwrap();
             assert_eq!(decision.remaining(), number(&given) - 5);
         }
         let shared = limiter.stats().shared;
-        assert_eq!(shared, 5 + u64::try_from(max_given).unwrap());
+        assert_eq!(shared, 5 + max_given);
         assert_eq!(limiter.try_acquire_at("2:health", 5, NOW).remaining(), 33);
     }
 }
