@@ -343,9 +343,12 @@ fn a_flood_ends_when_a_slot_is_free() {
         newcomer += count;
         keys.filter(|key| limiter.try_acquire_at(*key, 1, now).is_allowed()).count()
     };
-    while limiter.stats().occupied < limiter.stats().slots {
-        admitted_of(1, NOW);
+    for _ in 0..2_000 {
+        if limiter.stats().occupied < limiter.stats().slots {
+            admitted_of(1, NOW);
+        }
     }
+    assert_eq!(limiter.stats().occupied, limiter.stats().slots);
     assert_eq!(admitted_of(50, NOW), 0);
     // The place of the short policy is wanted for another, so its key is forgotten.
     let later = at_ms(2_000);
@@ -355,12 +358,38 @@ fn a_flood_ends_when_a_slot_is_free() {
     // A search reaches a quarter of the 256 sets, the key's own two alone one of 128.
     assert_eq!(admitted_of(30, later), 1);
     assert_eq!(admitted_of(50, later), 0);
-    let given_back = (0..).find(|key| limiter.refund_at(*key, 1, later) == 1).unwrap();
+    let given_back = (0..2_500_u64).find(|key| limiter.refund_at(*key, 1, later) == 1).unwrap();
     assert_eq!(admitted_of(30, later), 1, "in the place of {given_back}");
     // Or because it is in another tier now, where it owes for a second at most.
     assert_eq!(admitted_of(50, later), 0);
     let holds = |key: &u64| limiter.peek_at(*key, 1, later).denial() == Some(Denial::Limit);
-    let changed = (0..).filter(holds).nth(1).unwrap();
+    let changed = (0..2_500_u64).filter(holds).nth(1).unwrap();
     let _ = limiter.tier("fast").try_acquire_at(changed, 1, later);
     assert_eq!(admitted_of(30, at_ms(4_000)), 1, "in the place of {changed}");
+}
+
+/// A flood that was noted ends at the nanosecond at which the first slot owes no more: from then on
+/// that slot is found for every newcomer, by moving others.
+#[test]
+fn a_noted_flood_ends_to_the_nanosecond() {
+    let builder = Limiter::builder(policy(&["10/min"])).max_keys(200).secret([7, 11]);
+    let limiter = builder.overflow(Overflow::Refuse).build().unwrap();
+    // It owes for 6 s, all others for 60 s.
+    assert!(limiter.try_acquire_at("short", 1, NOW).is_allowed());
+    for key in 0..1_000_u64 {
+        let _ = limiter.try_acquire_at(key, 10, NOW);
+    }
+    assert_eq!(limiter.stats().occupied, limiter.stats().slots);
+    assert!(limiter.stats().slots > 64, "more than one set");
+    let end = at_ms(6_000);
+    let before = NOW + Duration::from_nanos(5_999_999_999);
+    let admitted = |now| {
+        let allowed = |key: &u64| limiter.peek_at(*key, 1, now).is_allowed();
+        (1_000..1_100_u64).filter(allowed).count()
+    };
+    let after = end + Duration::from_nanos(1);
+    assert_eq!([before, end, after].map(admitted), [0, 100, 100]);
+    // As looks say, so it is.
+    assert!(limiter.try_acquire_at(1_100_u64, 1, before).is_denied());
+    assert!(limiter.try_acquire_at(1_100_u64, 1, end).is_allowed());
 }
