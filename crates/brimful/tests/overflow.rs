@@ -224,6 +224,27 @@ fn entries_are_not_used_up_below_the_promise() {
     }
 }
 
+/// The same where a few idle keys hold them all, which no search of some sets would find.
+#[test]
+fn entries_of_a_few_idle_keys_are_given_back() {
+    let limiter = Limiter::builder(policy(&["6000/min sliding-log"]))
+        .max_keys(40_000)
+        .max_given(0)
+        .max_log_entries(25_000)
+        .overflow(Overflow::Refuse)
+        .secret([7, 11])
+        .build()
+        .unwrap();
+    assert_eq!(limiter.stats().slots / 4, 12_500);
+    for key in 0..20 {
+        for call in 0..6_000 {
+            let now = NOW + Duration::from_secs(key * 120) + Duration::from_nanos(call);
+            let decision = limiter.try_acquire_at(key, 1, now);
+            assert!(decision.is_allowed(), "{key}, {call}: {:?}", limiter.stats());
+        }
+    }
+}
+
 #[test]
 fn an_arena_too_small_for_one_request_is_refused() {
     let specs = ["5/s sliding-log", "50/min sliding-log"];
