@@ -155,6 +155,24 @@ fn expired_entries_in_the_own_sets_are_found_wherever_these_are() {
     }
 }
 
+/// A request that finds no entries looks at up to 64 sets before it is refused.
+#[test]
+fn an_expired_entry_is_found_in_any_of_64_sets() {
+    let builder = || {
+        let builder = Limiter::builder(policy("1/min sliding-log")).max_keys(800);
+        builder.max_given(0).max_log_entries(1).overflow(Overflow::Refuse)
+    };
+    for idle in 0..100_u64 {
+        let limiter = builder().secret([7, 11]).build().unwrap();
+        // 63 sets of 15.
+        assert_eq!(limiter.stats().slots, 945);
+        assert!(limiter.try_acquire_at(idle, 1, NOW).is_allowed());
+        let now = NOW + Duration::from_secs(60);
+        assert!(limiter.peek_at("new", 1, now).is_allowed(), "{idle}");
+        assert!(limiter.try_acquire_at("new", 1, now).is_allowed(), "{idle}");
+    }
+}
+
 /// A request that takes several entries looks on until it has found as many that have expired.
 #[test]
 fn expired_entries_are_looked_for_until_there_are_enough() {

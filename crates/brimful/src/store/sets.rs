@@ -246,3 +246,89 @@ impl Drop for Set<'_> {
 
 const _: () = assert!(Policy::MAX_LIMITS == 8 && size_of::<Line>() == 128);
 const _: () = assert!(Policy::MAX_LIMITS == Arena::SPARE as usize);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The content of a slot of which no word has its highest bits set.
+    fn content(number: u64, width: usize) -> Slot {
+        let mut state = State::new(Nanos::from_nanos(number << 20));
+        for (limit, level) in state.levels.iter_mut().take(width).enumerate() {
+            *level = (u128::from(number + 1) << 70) | u128::from(number * 10 + limit as u64);
+        }
+        Slot { fingerprint: number << 40, row: u32::try_from(number).unwrap(), state }
+    }
+
+    fn is(set: &Set<'_>, slot: usize, expected: &Slot) -> bool {
+        set.read(slot).is_some_and(|found| {
+            (found.fingerprint, found.row) == (expected.fingerprint, expected.row)
+                && found.state == expected.state
+                && set.fingerprint(slot) == Some(expected.fingerprint)
+                && set.last(slot) == expected.state.last
+        })
+    }
+
+    fn is_locked(sets: &Sets, index: usize) -> bool {
+        let at = index * sets.slots_per_set * words_per_slot(sets.width) + LAST;
+        sets.lines[at / WORDS_PER_LINE].0[at % WORDS_PER_LINE].load(Ordering::Relaxed) & LOCK != 0
+    }
+
+    /// In sets of all widths each slot has words of its own, and the lock bit stays while a set is
+    /// held.
+    #[test]
+    fn what_is_written_is_read_and_nothing_else() {
+        for (width, count, slots_per_set) in (1..=8)
+            .flat_map(|width| [(1, 1), (5, 4), (7, 15)].map(|(sets, slots)| (width, sets, slots)))
+        {
+            let sets = Sets::new(count, slots_per_set, width).unwrap();
+            assert_eq!((sets.count(), sets.slots()), (count, count * slots_per_set));
+            assert!(sets.bytes() >= sets.slots() * words_per_slot(width) * 8);
+            let of = |index: usize, slot: usize, round: usize| {
+                content((round * sets.slots() + index * slots_per_set + slot) as u64 + 1, width)
+            };
+            for round in 0..2 {
+                for index in 0..count {
+                    assert!(!is_locked(&sets, index), "{width}, {index}");
+                    let mut set = sets.lock(index);
+                    for slot in set.slots() {
+                        set.write(slot, &of(index, slot, round));
+                        assert!(is_locked(&sets, index), "{width}, {slot}");
+                    }
+                }
+                for index in 0..count {
+                    let set = sets.lock(index);
+                    assert!(set.slots().all(|slot| is(&set, slot, &of(index, slot, round))));
+                }
+            }
+            let mut set = sets.lock(count - 1);
+            set.clear(0);
+            assert!(
+                set.read(0).is_none()
+                    && set.fingerprint(0).is_none()
+                    && is_locked(&sets, count - 1)
+            );
+            assert!(set.slots().skip(1).all(|slot| is(&set, slot, &of(count - 1, slot, 1))));
+            assert!(set.find(of(count - 1, 0, 1).fingerprint).is_none());
+            for slot in set.slots().skip(1) {
+                assert_eq!(set.find(of(count - 1, slot, 1).fingerprint), Some(slot));
+            }
+            drop(set);
+            assert!(!is_locked(&sets, count - 1));
+        }
+    }
+
+    /// Every value of the range has room.
+    #[test]
+    fn the_largest_values_are_kept() {
+        let sets = Sets::new(2, 2, 8).unwrap();
+        let mut set = sets.lock(1);
+        let levels = [(1 << MAX_LEVEL_BITS) - 1; Policy::MAX_LIMITS];
+        let state = State { last: Nanos::MAX, levels };
+        let content = Slot { fingerprint: u64::MAX, row: u32::MAX - 1, state };
+        for slot in set.slots() {
+            set.write(slot, &content);
+        }
+        assert!(set.slots().all(|slot| is(&set, slot, &content)) && is_locked(&sets, 1));
+    }
+}
