@@ -173,6 +173,26 @@ fn an_expired_entry_is_found_in_any_of_64_sets() {
     }
 }
 
+/// Entries that were taken by a clock that was ahead expire, wherever they are, a period after a
+/// newcomer has found none left.
+#[test]
+fn entries_of_a_clock_that_was_ahead_are_found_elsewhere() {
+    for ahead in 0..20_u64 {
+        // 63 sets.
+        let builder = Limiter::builder(policy("1/min sliding-log")).max_keys(800);
+        let builder = builder.max_given(0).max_log_entries(1).overflow(Overflow::Refuse);
+        let limiter = builder.secret([7, 11]).build().unwrap();
+        assert!(limiter.try_acquire_at(ahead, 1, NOW + DAY).is_allowed());
+        // A look changes nothing.
+        assert!(limiter.peek_at("new", 1, NOW).is_denied());
+        let (later, end) = (NOW + Duration::from_secs(30), NOW + Duration::from_secs(90));
+        assert!(limiter.try_acquire_at("new", 1, later).is_denied());
+        let before = later + Duration::from_nanos(59_999_999_999);
+        assert!(limiter.peek_at("new", 1, before).is_denied(), "{ahead}");
+        assert!(limiter.try_acquire_at("new", 1, end).is_allowed(), "{ahead}");
+    }
+}
+
 /// A request that takes several entries looks on until it has found as many that have expired.
 #[test]
 fn expired_entries_are_looked_for_until_there_are_enough() {

@@ -289,12 +289,13 @@ mod tests {
             };
             for round in 0..2 {
                 for index in 0..count {
-                    assert!(!is_locked(&sets, index), "{width}, {index}");
                     let mut set = sets.lock(index);
                     for slot in set.slots() {
                         set.write(slot, &of(index, slot, round));
                         assert!(is_locked(&sets, index), "{width}, {slot}");
                     }
+                    drop(set);
+                    assert!(!is_locked(&sets, index), "{width}, {index}");
                 }
                 for index in 0..count {
                     let set = sets.lock(index);
