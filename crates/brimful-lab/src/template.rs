@@ -25,7 +25,8 @@ use crate::lines::MAX_LINE;
 ///
 /// A combined log has the fields `remote_addr`, `ident`, `remote_user`, `time_local`, `request`,
 /// `method`, `path` (without the query), `query`, `protocol`, `status`, `body_bytes_sent`,
-/// `referer` and `user_agent`, and `virtual_host` where that stands before the rest; CSV has its columns, and JSON lines whatever is in them.
+/// `referer` and `user_agent`, and `virtual_host` where that stands before the rest; CSV has its
+/// columns, and JSON lines whatever is in them.
 ///
 /// ```
 /// use brimful_lab::{Replay, Template};
