@@ -4,13 +4,21 @@
 use core::hash::Hasher as _;
 use std::hash::{BuildHasher as _, RandomState};
 
-use siphasher::sip128::{Hasher128 as _, SipHasher13};
+use siphasher::sip128::{Hash128, Hasher128 as _, SipHasher13};
 
 use crate::key::Key;
 
 /// The key of the hash, random for each limiter unless it is given.
+///
+/// Text and bytes have keys of their own, hashed from the one that was given, so that they are hashed
+/// as they stand, without the tag and the length that keep their encodings apart.
 #[derive(Clone, Copy)]
-pub(crate) struct Secret([u64; 2]);
+pub(crate) struct Secret {
+    text: [u64; 2],
+    bytes: [u64; 2],
+    /// The one that was given, for all other kinds, which are hashed as they are encoded.
+    encoded: [u64; 2],
+}
 
 /// 128 bits that stand for a key. The first half is the fingerprint kept in a slot. (Two halves
 /// rather than one number, because tables of these are large and a number would be aligned to 16
@@ -24,51 +32,76 @@ const SHORT: usize = 64;
 impl Secret {
     /// Fresh randomness from the operating system, by way of the standard library's hash maps.
     pub(crate) fn random() -> Self {
-        Self([RandomState::new().hash_one(0_u8), RandomState::new().hash_one(1_u8)])
+        Self::new([RandomState::new().hash_one(0_u8), RandomState::new().hash_one(1_u8)])
     }
 
-    pub(crate) const fn new(secret: [u64; 2]) -> Self {
-        Self(secret)
+    pub(crate) fn new(secret: [u64; 2]) -> Self {
+        // No key is encoded in a single byte.
+        let key = |kind: u8| KeyHash::of(sip(secret).hash(&[kind])).0;
+        Self { text: key(1), bytes: key(2), encoded: secret }
     }
 
-    /// SipHash-1-3 with 128 bits over the key's encoding.
+    /// What a slot keeps of a key: the first half of its hash. (The other half is not even worked
+    /// out.)
+    #[inline]
+    pub(crate) fn fingerprint(&self, key: Key<'_>) -> u64 {
+        let (secret, bytes) = match key {
+            Key::Text(text) => (self.text, text.as_bytes()),
+            Key::Bytes(bytes) => (self.bytes, bytes),
+            _ => return self.hash_encoded(key).0[0],
+        };
+        sip(secret).hash(bytes).h1
+    }
+
+    /// SipHash-1-3 with 128 bits over the key.
     pub(crate) fn hash(&self, key: Key<'_>) -> KeyHash {
-        let mut hasher = SipHasher13::new_with_keys(self.0[0], self.0[1]);
+        match key {
+            Key::Text(text) => KeyHash::of(sip(self.text).hash(text.as_bytes())),
+            Key::Bytes(bytes) => KeyHash::of(sip(self.bytes).hash(bytes)),
+            _ => self.hash_encoded(key),
+        }
+    }
+
+    fn hash_encoded(&self, key: Key<'_>) -> KeyHash {
         let mut buffer = [0_u8; SHORT];
-        let mut filled = 0;
-        key.encode(&mut |bytes| match buffer.get_mut(filled..filled + bytes.len()) {
-            Some(place) => {
-                place.copy_from_slice(bytes);
-                filled += bytes.len();
+        let mut filled = 0_usize;
+        let mut fits = true;
+        key.encode(&mut |bytes| {
+            let end = filled.saturating_add(bytes.len());
+            match buffer.get_mut(filled..end) {
+                Some(place) => place.copy_from_slice(bytes),
+                None => fits = false,
             }
-            None => {
-                hasher.write(buffer.get(..filled).unwrap_or(&[]));
-                filled = 0;
-                hasher.write(bytes);
-            }
+            filled = end;
         });
-        hasher.write(buffer.get(..filled).unwrap_or(&[]));
-        KeyHash::of(&hasher)
+        match buffer.get(..filled) {
+            Some(encoded) if fits => KeyHash::of(sip(self.encoded).hash(encoded)),
+            _ => {
+                let mut hasher = sip(self.encoded);
+                key.encode(&mut |bytes| hasher.write(bytes));
+                KeyHash::of(hasher.finish128())
+            }
+        }
     }
 
     /// The same over some bytes and what they are said of.
     pub(crate) fn hash_about(&self, about: u64, bytes: &[u8]) -> KeyHash {
-        let mut hasher = SipHasher13::new_with_keys(self.0[0], self.0[1]);
+        let mut hasher = sip(self.encoded);
         hasher.write(&about.to_le_bytes());
         hasher.write(bytes);
-        KeyHash::of(&hasher)
+        KeyHash::of(hasher.finish128())
     }
 }
 
-impl KeyHash {
-    fn of(hasher: &SipHasher13) -> Self {
-        let hash = hasher.finish128();
-        Self([hash.h1, hash.h2])
-    }
+#[inline]
+fn sip([k0, k1]: [u64; 2]) -> SipHasher13 {
+    SipHasher13::new_with_keys(k0, k1)
+}
 
-    /// What a slot keeps of the key.
-    pub(crate) const fn fingerprint(self) -> u64 {
-        self.0[0]
+impl KeyHash {
+    #[inline]
+    fn of(hash: Hash128) -> Self {
+        Self([hash.h1, hash.h2])
     }
 }
 

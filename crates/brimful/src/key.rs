@@ -195,6 +195,7 @@ pub trait AsKey {
 }
 
 impl<T: AsKey + ?Sized> AsKey for &T {
+    #[inline]
     fn with_key<R>(&self, f: impl FnOnce(Key<'_>) -> R) -> R {
         (**self).with_key(f)
     }
@@ -210,6 +211,7 @@ impl AsKey for Key<'_> {
 macro_rules! as_key {
     ($($type:ty => |$this:ident| $key:expr;)*) => {$(
         impl AsKey for $type {
+            #[inline]
             fn with_key<R>(&self, f: impl FnOnce(Key<'_>) -> R) -> R {
                 let $this = self;
                 f($key)

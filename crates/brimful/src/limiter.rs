@@ -2,6 +2,7 @@
 
 mod builder;
 mod given;
+mod many;
 mod tier;
 
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use crate::policy::{Kind, Policy};
 use crate::rows::{Rows, Tier, Wanted};
 use crate::rules::Rules;
 use crate::stats::{DecisionCounters, Stats};
+use crate::step::{Answer, Outcome};
 use crate::store::{Request, Store};
 use crate::time::Nanos;
 
@@ -123,7 +125,7 @@ impl Limiter {
     /// Spends one token of the key if every limit admits it.
     #[must_use]
     pub fn allow(&self, key: impl AsKey) -> bool {
-        self.try_acquire(key).is_allowed()
+        self.decide::<Outcome>(key, 1, false, Tier::NONE, || self.clock.now()).is_allowed()
     }
 
     /// Spends one token of the key if every limit admits it, and says all about it.
@@ -174,8 +176,8 @@ impl Limiter {
     /// Forgets all that the key spent; false when the store held nothing of it. (It may hold a key
     /// that owes nothing any more.)
     pub fn reset(&self, key: impl AsKey) -> bool {
-        let hash = key.with_key(|key| self.secret.hash(key));
-        self.store.reset(hash.fingerprint(), &self.rows)
+        let fingerprint = key.with_key(|key| self.secret.fingerprint(key));
+        self.store.reset(fingerprint, &self.rows)
     }
 
     /// The policy that a decision of this limiter was made by; `None` when it came with the call
@@ -225,45 +227,76 @@ impl Limiter {
     }
 
     /// The primitive: key -> slot or rules -> step -> decision.
-    fn decide(
+    #[inline]
+    fn decide<A: Answer>(
         &self,
         key: impl AsKey,
         cost: u64,
         peek: bool,
         tier: Tier,
         now: impl Fn() -> Nanos,
-    ) -> Decision {
-        let fingerprint = key.with_key(|key| self.secret.hash(key)).fingerprint();
-        let wanted = Wanted::ByRules(tier);
-        let request = Request { fingerprint, cost, peek, now, rows: &self.rows, wanted };
-        let decision =
-            self.store.known(&request).unwrap_or_else(|| self.resolve(key, tier, &request));
-        if !peek && cost > 0 {
-            self.counters.count(decision.is_allowed(), decision.row, fingerprint);
-        }
-        decision
+    ) -> A {
+        let fingerprint = key.with_key(|key| self.secret.fingerprint(key));
+        self.decide_by(fingerprint, key, (cost, peek), tier, now)
     }
 
-    /// Decides for a key that has no state, or one that was resolved for another tier: the rules say
-    /// which policy it gets.
-    fn resolve<N: Fn() -> Nanos>(
+    /// The same for a key of that fingerprint.
+    fn decide_by<A: Answer>(
+        &self,
+        fingerprint: u64,
+        key: impl AsKey,
+        (cost, peek): (u64, bool),
+        tier: Tier,
+        now: impl Fn() -> Nanos,
+    ) -> A {
+        let wanted = Wanted::ByRules(tier);
+        let request = || Request { fingerprint, cost, peek, now: &now, rows: &self.rows, wanted };
+        let answer: A = match self.store.known_plain(&request()) {
+            Some(answer) => answer,
+            None => self.decide_any(&key, tier, &request()),
+        };
+        if !peek && cost > 0 {
+            self.counters.count(answer.is_allowed(), answer.row());
+        }
+        answer
+    }
+
+    /// The same when the short way has no answer.
+    #[cold]
+    fn decide_any<A: Answer, N: Fn() -> Nanos>(
         &self,
         key: impl AsKey,
         tier: Tier,
         request: &Request<'_, N>,
-    ) -> Decision {
+    ) -> A {
+        let known = if self.store.is_plain() { None } else { self.store.known(request) };
+        known.unwrap_or_else(|| self.resolve(key, tier, request))
+    }
+
+    /// Decides for a key that has no state, or one that was resolved for another tier: the rules say
+    /// which policy it gets.
+    fn resolve<A: Answer, N: Fn() -> Nanos>(
+        &self,
+        key: impl AsKey,
+        tier: Tier,
+        request: &Request<'_, N>,
+    ) -> A {
         let row = key.with_key(|key| self.rules.resolve(key, tier));
         self.counters.count_resolved();
-        match self.rows.policy(row).map(Policy::kind) {
-            Some(Kind::Limits(_)) => self.store.newcomer(row, request),
+        let decision = match self.rows.policy(row).map(Policy::kind) {
+            Some(Kind::Limits(_)) => match self.store.newcomer_plain(row, request) {
+                Some(answer) => return answer,
+                None => self.store.newcomer(row, request),
+            },
             Some(Kind::Blocked) => Decision { row, ..Decision::BLOCKED },
             // Rows of the rules are always there.
             Some(Kind::Unlimited) | None => Decision { row, ..Decision::UNLIMITED },
-        }
+        };
+        decision.into()
     }
 
     fn give_back(&self, key: impl AsKey, tokens: u64, now: impl Fn() -> Nanos) -> u64 {
-        let fingerprint = key.with_key(|key| self.secret.hash(key)).fingerprint();
+        let fingerprint = key.with_key(|key| self.secret.fingerprint(key));
         let wanted = Wanted::ByRules(Tier::NONE);
         let rows = &self.rows;
         let request = Request { fingerprint, cost: 0, peek: false, now, rows, wanted };

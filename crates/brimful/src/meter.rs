@@ -66,11 +66,11 @@ impl Meter {
         }
         let mut state = self.state.unwrap_or(State::new(now));
         let step = self.plan.decide(&state, cost, now, &self.arena);
-        if step.runs > self.arena.room() {
+        if step.ruling.runs > self.arena.room() {
             // The arena holds all that the limits can remember, so it could not be allocated.
             return Decision::store_full(span(self.plan.longest_period().into()), 0);
         }
-        self.plan.apply(&mut state, &step, &mut self.arena);
+        self.plan.apply(&mut state, &step.ruling, &mut self.arena);
         if self.state.is_some() || (cost > 0 && step.decision.is_allowed()) {
             self.state = Some(state);
         }

@@ -61,6 +61,20 @@ pub(crate) struct Row {
     pub(crate) shared: usize,
 }
 
+impl Row {
+    /// The limits of this row, of that number, if they are what the call wants.
+    #[inline]
+    fn plan_for(&self, number: u32, wanted: Wanted) -> Option<&Plan> {
+        let serves = match wanted {
+            Wanted::ByRules(tier) => {
+                self.scope == Scope::Tier(tier) || self.scope == Scope::EveryTier
+            }
+            Wanted::Given(given) => number == given,
+        };
+        serves.then_some(&self.plan)
+    }
+}
+
 /// All rows of a limiter.
 #[derive(Debug)]
 pub(crate) struct Rows {
@@ -97,6 +111,17 @@ impl Rows {
     pub(crate) fn policy(&self, row: u32) -> Option<&Policy> {
         let row = self.fixed.get(usize::try_from(row).ok()?)?;
         Some(row.plan.policy())
+    }
+
+    /// The limits of a row of the rules.
+    pub(crate) fn fixed_plan(&self, number: u32) -> Option<&Plan> {
+        Some(&self.fixed.get(usize::try_from(number).ok()?)?.plan)
+    }
+
+    /// The same, if they are what the call wants.
+    #[inline]
+    pub(crate) fn fixed_plan_for(&self, number: u32, wanted: Wanted) -> Option<&Plan> {
+        self.fixed.get(usize::try_from(number).ok()?)?.plan_for(number, wanted)
     }
 
     /// Holds the rows for a look at locked sets. What other threads wrote to these sets was written
@@ -171,12 +196,13 @@ impl Held<'_> {
     /// Whether a key of that row has what the call wants.
     #[inline]
     pub(crate) fn serves(&self, row: u32, wanted: Wanted) -> bool {
-        match wanted {
-            Wanted::ByRules(tier) => self
-                .get(row)
-                .is_some_and(|row| row.scope == Scope::Tier(tier) || row.scope == Scope::EveryTier),
-            Wanted::Given(given) => row == given,
-        }
+        self.plan_for(row, wanted).is_some()
+    }
+
+    /// The limits of that row, if they are what the call wants.
+    #[inline]
+    pub(crate) fn plan_for(&self, number: u32, wanted: Wanted) -> Option<&Plan> {
+        self.get(number)?.plan_for(number, wanted)
     }
 
     /// Whether the row came with a call.

@@ -1,9 +1,10 @@
 //! Plain counters, and the snapshot that users see.
 
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{self, AtomicU64, Ordering};
 
-/// Counters are spread over this many places, so that threads on different keys rarely share one.
-const STRIPES: usize = 8;
+/// Counters are spread over this many places, of which each thread has one, so that few threads
+/// share one.
+const STRIPES: usize = 16;
 
 /// One counter.
 #[derive(Debug, Default)]
@@ -81,10 +82,10 @@ impl DecisionCounters {
         self.unknown_tier.value()
     }
 
-    /// Counts one decision; `hint` picks the stripe.
-    pub(crate) fn count(&self, allowed: bool, row: u32, hint: u64) {
-        let stripe = usize::try_from(hint % STRIPES as u64).unwrap_or(0);
-        let Some(stripe) = self.stripes.get(stripe) else { return };
+    /// Counts one decision.
+    #[inline]
+    pub(crate) fn count(&self, allowed: bool, row: u32) {
+        let Some(stripe) = self.stripes.get(sync::thread_number() % STRIPES) else { return };
         if allowed {
             stripe.admitted.add(1);
         } else {

@@ -5,8 +5,14 @@
 //! ```
 //!
 //! in two halves, so that a look is the first half alone and a full arena can be seen before
-//! anything is written: [`Plan::decide`] reads, [`Plan::apply`] writes.
+//! anything is written: [`Plan::rule`] reads, [`Plan::apply`] writes. What else a client is told
+//! ([`Plan::decision`]) stands apart, because a caller who only wants to know whether does not
+//! pay for it.
+//!
+//! States have room for `N` limits: eight in general, one where a store holds nothing wider, for
+//! which the compiler then makes code without loops or copies.
 
+mod answer;
 mod carry;
 
 use alloc::boxed::Box;
@@ -18,6 +24,8 @@ use crate::limit::Limit;
 use crate::policy::Policy;
 use crate::time::{Nanos, span};
 
+pub(crate) use answer::{Answer, Outcome};
+
 /// Backward readings of up to this, or the longest fill time or window of the key's limits, are
 /// ordinary disorder; beyond it the clock was stepped.
 const MIN_TOLERANCE: u64 = 10_000_000_000;
@@ -25,15 +33,15 @@ const MIN_TOLERANCE: u64 = 10_000_000_000;
 /// What is kept for one key: when it was last changed, and one level for each limit.
 /// All levels zero: as good as new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct State {
+pub(crate) struct State<const N: usize = { Policy::MAX_LIMITS }> {
     pub(crate) last: Nanos,
-    pub(crate) levels: [u128; Policy::MAX_LIMITS],
+    pub(crate) levels: [u128; N],
 }
 
-impl State {
+impl<const N: usize> State<N> {
     /// A key never seen before.
     pub(crate) const fn new(now: Nanos) -> Self {
-        Self { last: now, levels: [0; Policy::MAX_LIMITS] }
+        Self { last: now, levels: [0; N] }
     }
 }
 
@@ -53,14 +61,28 @@ pub(crate) struct Plan {
     has_log: bool,
 }
 
-/// What [`Plan::decide`] found, for [`Plan::apply`] to carry out.
+/// What the limits say to a request, for [`Plan::apply`] to carry out.
+#[derive(Clone, Debug)]
+pub(crate) struct Ruling<const N: usize = { Policy::MAX_LIMITS }> {
+    /// Runs that applying it takes from the arena, beyond those that it gives back first.
+    pub(crate) runs: usize,
+    is_admitted: bool,
+    settled: Settled<N>,
+    write: Write,
+}
+
+impl<const N: usize> Ruling<N> {
+    /// Whether applying it changes anything.
+    pub(crate) fn is_written(&self) -> bool {
+        self.write != Write::Nothing
+    }
+}
+
+/// The same, and all that a client can be told about it.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) decision: Decision,
-    /// Runs that applying it takes from the arena, beyond those that it gives back first.
-    pub(crate) runs: usize,
-    settled: Settled,
-    write: Write,
+    pub(crate) ruling: Ruling,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,11 +97,11 @@ enum Write {
 
 /// A state as it stands at some moment, and nothing written yet.
 #[derive(Clone, Debug)]
-struct Settled {
+struct Settled<const N: usize = { Policy::MAX_LIMITS }> {
     at: Moment,
     /// How far the caller's reading lies behind the time that counts.
     behind: u64,
-    levels: [u128; Policy::MAX_LIMITS],
+    levels: [u128; N],
 }
 
 impl Plan {
@@ -122,87 +144,121 @@ impl Plan {
         self.longest_period
     }
 
-    /// Decides one request and changes nothing.
+    /// Decides one request, says all about it, and changes nothing.
     pub(crate) fn decide(&self, state: &State, cost: u64, now: Nanos, arena: &Arena) -> Step {
-        self.decide_settled(&state.levels, self.settle(state, now, arena), cost, arena)
+        let ruling = self.rule(state, cost, now, arena);
+        Step { decision: self.decision(&ruling, cost, arena), ruling }
+    }
+
+    /// Decides one request and changes nothing. A look is always admitted.
+    #[inline(always)]
+    pub(crate) fn rule<const N: usize>(
+        &self,
+        state: &State<N>,
+        cost: u64,
+        now: Nanos,
+        arena: &Arena,
+    ) -> Ruling<N> {
+        self.rule_settled(&state.levels, self.settle(state, now, arena), cost, arena)
     }
 
     /// Decides by the levels as they are stored and as they stand.
-    fn decide_settled(
+    #[inline(always)]
+    fn rule_settled<const N: usize>(
         &self,
-        stored: &[u128; Policy::MAX_LIMITS],
-        settled: Settled,
+        stored: &[u128; N],
+        settled: Settled<N>,
         cost: u64,
         arena: &Arena,
-    ) -> Step {
+    ) -> Ruling<N> {
         let at = settled.at;
-        let mut worst = Verdict::Admit;
-        let mut refused_by = None;
-        for (index, (machine, level)) in self.machines.iter().zip(settled.levels).enumerate() {
-            // A look is always admitted.
-            let verdict = match cost {
-                0 => Verdict::Admit,
-                _ => machine.verdict(level, cost, at, arena),
-            };
-            if verdict > worst {
-                (worst, refused_by) = (verdict, Some(index));
+        let mut is_admitted = true;
+        if cost > 0 {
+            for (machine, level) in self.each(&settled.levels) {
+                is_admitted &= machine.admits(level, cost, at, arena);
             }
         }
-        let admitted = worst == Verdict::Admit;
         let write = match cost {
             0 => Write::Nothing,
-            _ if admitted => Write::Charge(cost),
+            _ if is_admitted => Write::Charge(cost),
             _ if at.stored != at.last => Write::Anchor,
             _ => Write::Nothing,
         };
-
         let mut runs = 0;
+        if self.has_log && matches!(write, Write::Charge(_)) {
+            let limits = self.each(stored).zip(settled.levels);
+            runs = limits
+                .filter(|((machine, stored), level)| machine.takes_run(*stored, *level, at, arena))
+                .count();
+        }
+        Ruling { runs, is_admitted, settled, write }
+    }
+
+    /// All that a client can be told about a ruling that was not yet applied.
+    #[inline]
+    pub(crate) fn decision<const N: usize>(
+        &self,
+        ruling: &Ruling<N>,
+        cost: u64,
+        arena: &Arena,
+    ) -> Decision {
+        let Ruling { settled, is_admitted, write, .. } = ruling;
+        let (at, behind) = (settled.at, u128::from(settled.behind));
+        let limits = || self.machines.iter().zip(settled.levels).enumerate();
+        let mut worst = Verdict::Admit;
+        let mut refused_by = None;
+        if !is_admitted {
+            for (index, (machine, level)) in limits() {
+                let verdict = machine.verdict(level, cost, at, arena);
+                if verdict > worst {
+                    (worst, refused_by) = (verdict, Some(index));
+                }
+            }
+        }
         let mut least = None;
         let mut remaining = u64::MAX;
         let mut reset_after = 0;
-        let levels = stored.iter().zip(settled.levels);
-        for (index, (machine, (stored, level))) in self.machines.iter().zip(levels).enumerate() {
-            let charge = matches!(write, Write::Charge(_));
-            let figures: Figures = if charge {
-                machine.figures_after(level, cost, at, arena)
-            } else {
-                machine.figures(level, at, arena)
+        for (index, (machine, level)) in limits() {
+            let figures: Figures = match write {
+                Write::Charge(cost) => machine.figures_after(level, *cost, at, arena),
+                Write::Anchor | Write::Nothing => machine.figures(level, at, arena),
             };
             if least.is_none() || figures.remaining < remaining {
                 (least, remaining) = (Some(index), figures.remaining);
             }
             if figures.reset_after > 0 {
-                reset_after = reset_after.max(figures.reset_after + u128::from(settled.behind));
-            }
-            if charge && machine.takes_run(*stored, level, at, arena) {
-                runs += 1;
+                reset_after = reset_after.max(figures.reset_after + behind);
             }
         }
         let retry = match worst {
             Verdict::Admit => Retry::Now,
-            Verdict::Wait(wait) => Retry::After(span(wait + u128::from(settled.behind))),
+            Verdict::Wait(wait) => Retry::After(span(wait + behind)),
             Verdict::Never => Retry::Never,
         };
-        let decision = Decision {
+        Decision {
             retry,
             remaining,
             reset_after: span(reset_after),
-            limit: if admitted { least } else { refused_by },
-            denial: if admitted { None } else { Some(Denial::Limit) },
+            limit: if *is_admitted { least } else { refused_by },
+            denial: if *is_admitted { None } else { Some(Denial::Limit) },
             row: self.row,
-        };
-        Step { decision, runs, settled, write }
+        }
     }
 
-    /// Carries a step out. The arena must have room for [`Step::runs`].
-    pub(crate) fn apply(&self, state: &mut State, step: &Step, arena: &mut Arena) {
-        let Settled { at, levels, .. } = step.settled;
-        if step.write == Write::Nothing {
+    /// Carries a ruling out. The arena must have room for [`Ruling::runs`].
+    #[inline(always)]
+    pub(crate) fn apply<const N: usize>(
+        &self,
+        state: &mut State<N>,
+        ruling: &Ruling<N>,
+        arena: &mut Arena,
+    ) {
+        let Settled { at, levels, .. } = ruling.settled;
+        if ruling.write == Write::Nothing {
             return;
         }
-        let settled = self.machines.iter().zip(levels);
-        for (level, (machine, settled)) in state.levels.iter_mut().zip(settled) {
-            *level = match step.write {
+        for (level, (machine, settled)) in state.levels.iter_mut().zip(self.each(&levels)) {
+            *level = match ruling.write {
                 Write::Charge(cost) => machine.charge(*level, settled, cost, at, arena),
                 Write::Anchor | Write::Nothing => machine.commit(*level, settled, at, arena),
             };
@@ -317,34 +373,49 @@ impl Plan {
         }
     }
 
-    fn settle(&self, state: &State, now: Nanos, arena: &Arena) -> Settled {
+    #[inline(always)]
+    fn settle<const N: usize>(&self, state: &State<N>, now: Nanos, arena: &Arena) -> Settled<N> {
         let (at, behind) = self.moment(state.last, now);
-        Settled { at, behind, levels: self.levels_at(state.levels, at, arena) }
+        Settled { at, behind, levels: self.levels_at(&state.levels, at, arena) }
     }
 
-    fn levels_at(
+    #[inline(always)]
+    fn levels_at<const N: usize>(
         &self,
-        stored: [u128; Policy::MAX_LIMITS],
+        stored: &[u128; N],
         at: Moment,
         arena: &Arena,
-    ) -> [u128; Policy::MAX_LIMITS] {
-        let mut levels = [0; Policy::MAX_LIMITS];
-        let stored = self.machines.iter().zip(stored);
-        for (settled, (machine, level)) in levels.iter_mut().zip(stored) {
+    ) -> [u128; N] {
+        let mut levels = [0; N];
+        for (settled, (machine, level)) in levels.iter_mut().zip(self.each(stored)) {
             *settled = machine.settle(level, at, arena);
         }
         levels
+    }
+
+    /// The limits with what belongs to each, of which there is room for `N`.
+    #[inline(always)]
+    fn each<const N: usize>(&self, levels: &[u128; N]) -> impl Iterator<Item = (&Machine, u128)> {
+        (0..N).map_while(|place| Some((self.machines.get(place)?, *levels.get(place)?)))
     }
 
     /// The rule for time that goes backwards. Within the tolerance a reading before the key's
     /// last change counts as that change: nothing is minted or lost however readings interleave.
     /// Beyond it the clock was stepped: time goes on from the new reading, and every debt and
     /// count is as it was.
+    #[inline(always)]
     fn moment(&self, stored: Nanos, now: Nanos) -> (Moment, u64) {
-        let behind = stored.nanos_since(now);
-        if behind == 0 {
+        if now >= stored {
             (Moment { stored, last: stored, now }, 0)
-        } else if behind <= self.tolerance {
+        } else {
+            self.moment_before(stored, now)
+        }
+    }
+
+    #[cold]
+    fn moment_before(&self, stored: Nanos, now: Nanos) -> (Moment, u64) {
+        let behind = stored.nanos_since(now);
+        if behind <= self.tolerance {
             (Moment { stored, last: stored, now: stored }, behind)
         } else {
             (Moment { stored, last: now, now }, 0)

@@ -111,6 +111,10 @@ impl Stamp {
 /// but never 2^64 s: a limit's fill time is at most 10^9 years.
 pub(crate) fn span(ns: u128) -> Duration {
     const NANOS_PER_SEC: u128 = 1_000_000_000;
+    // Nearly always, and without a division of 128 bits.
+    if let Ok(ns) = u64::try_from(ns) {
+        return Duration::from_nanos(ns);
+    }
     let secs = u64::try_from(ns / NANOS_PER_SEC).unwrap_or(u64::MAX);
     // The remainder is below 10^9 and fits.
     let below = u32::try_from(ns % NANOS_PER_SEC).unwrap_or(0);

@@ -128,6 +128,15 @@ impl Machine {
         }
     }
 
+    /// Whether a settled level admits a request: [`verdict`](Self::verdict) without the wait.
+    #[inline]
+    pub(crate) fn admits(&self, settled: u128, cost: u64, at: Moment, arena: &Arena) -> bool {
+        match self {
+            Self::TokenBucket(bucket) => bucket.admits(settled, cost),
+            _ => self.verdict(settled, cost, at, arena) == Verdict::Admit,
+        }
+    }
+
     /// What a settled level says to a request.
     pub(crate) fn verdict(&self, settled: u128, cost: u64, at: Moment, arena: &Arena) -> Verdict {
         match self {
@@ -149,6 +158,7 @@ impl Machine {
     }
 
     /// The level with `cost` more spent, for a request that was admitted.
+    #[inline]
     pub(crate) fn charge(
         &self,
         level: u128,
@@ -373,6 +383,18 @@ fn scaled(part: u128, of: u128, whole: u128) -> u128 {
         }
     }
     quotient.saturating_add(u128::from(rest > 0))
+}
+
+/// `a / b` and the rest. Nearly always both have 64 bits, for which processors have an instruction.
+#[inline]
+fn divided(a: u128, b: NonZero<u64>) -> (u128, u64) {
+    match u64::try_from(a) {
+        Ok(a) => ((a / b).into(), a % b),
+        Err(_) => {
+            let b = NonZero::<u128>::from(b);
+            (a / b, u64::try_from(a % b).unwrap_or(0))
+        }
+    }
 }
 
 /// `owed / of` in units of 2^-32, rounded down. `owed` is below 2^96, so nothing is cut off.

@@ -12,7 +12,7 @@
 
 use core::num::NonZero;
 
-use super::{Owed, Verdict, gcd, product, share};
+use super::{Owed, Verdict, divided, gcd, product, share};
 
 /// The constants of one token-bucket limit.
 #[derive(Clone, Debug)]
@@ -42,23 +42,34 @@ impl TokenBucket {
     }
 
     /// The debt after `elapsed` nanoseconds.
+    #[inline]
     pub(crate) fn settle(&self, debt: u128, elapsed: u64) -> u128 {
         debt.saturating_sub(product(self.refill.get(), elapsed))
     }
 
+    /// Whether the debt with `cost` is at most a full bucket. (A cost above the capacity alone is
+    /// worth more than that.)
+    #[inline]
+    pub(crate) fn admits(&self, debt: u128, cost: u64) -> bool {
+        self.charge(debt, cost) <= self.brim
+    }
+
     pub(crate) fn verdict(&self, debt: u128, cost: u64) -> Verdict {
-        if cost > self.capacity {
-            return Verdict::Never;
-        }
-        match self.charge(debt, cost).checked_sub(self.brim) {
-            None | Some(0) => Verdict::Admit,
-            Some(excess) => Verdict::Wait(self.time_to_refill(excess)),
+        if self.admits(debt, cost) {
+            Verdict::Admit
+        } else if cost > self.capacity {
+            Verdict::Never
+        } else {
+            let excess = self.charge(debt, cost).saturating_sub(self.brim);
+            Verdict::Wait(self.time_to_refill(excess))
         }
     }
 
     /// The debt with `cost` more tokens owed. At most `2 * brim`, below 2^96.
+    #[inline]
     pub(crate) fn charge(&self, debt: u128, cost: u64) -> u128 {
-        debt.saturating_add(product(cost, self.token.get()))
+        // A debt is below 2^96, and the product below 2^64 * 2^55.
+        debt.wrapping_add(product(cost, self.token.get()))
     }
 
     /// Gives `tokens` back, at most what is owed, and says how many of them found a debt to pay;
@@ -74,7 +85,7 @@ impl TokenBucket {
     }
 
     pub(crate) fn remaining(&self, debt: u128) -> u64 {
-        let left = self.brim.saturating_sub(debt) / NonZero::<u128>::from(self.token);
+        let (left, _) = divided(self.brim.saturating_sub(debt), self.token);
         u64::try_from(left).unwrap_or(u64::MAX)
     }
 
@@ -93,6 +104,7 @@ impl TokenBucket {
     /// Nanoseconds until `ticks` are refilled, rounded up: tight, because one nanosecond less
     /// refills fewer.
     fn time_to_refill(&self, ticks: u128) -> u128 {
-        ticks.div_ceil(self.refill.get().into())
+        let (whole, rest) = divided(ticks, self.refill);
+        whole.saturating_add(u128::from(rest > 0))
     }
 }

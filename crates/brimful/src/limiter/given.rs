@@ -45,10 +45,10 @@ impl Limiter {
         cost: u64,
         now: Nanos,
     ) -> Result<Decision, Error> {
-        let fingerprint = key.with_key(|key| self.secret.hash(key)).fingerprint();
+        let fingerprint = key.with_key(|key| self.secret.fingerprint(key));
         let decision = self.decide_with(fingerprint, policy, cost, now)?;
         if cost > 0 {
-            self.counters.count(decision.is_allowed(), decision.row, fingerprint);
+            self.counters.count(decision.is_allowed(), decision.row);
         }
         Ok(decision)
     }

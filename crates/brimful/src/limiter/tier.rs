@@ -4,6 +4,7 @@ use super::Limiter;
 use crate::decision::Decision;
 use crate::key::AsKey;
 use crate::rows::Tier;
+use crate::step::{Answer, Outcome};
 use crate::time::Nanos;
 
 /// A limiter as the callers of one tier see it: the verbs of [`Limiter`] that decide, by the tier's
@@ -63,7 +64,7 @@ impl<'a> TierLimiter<'a> {
     /// As [`Limiter::allow`].
     #[must_use]
     pub fn allow(&self, key: impl AsKey) -> bool {
-        self.try_acquire(key).is_allowed()
+        self.decide::<Outcome>(key, 1, false, || self.limiter.clock.now()).is_allowed()
     }
 
     /// As [`Limiter::try_acquire`].
@@ -93,7 +94,13 @@ impl<'a> TierLimiter<'a> {
         self.decide(key, cost, true, || now)
     }
 
-    fn decide(&self, key: impl AsKey, cost: u64, peek: bool, now: impl Fn() -> Nanos) -> Decision {
+    fn decide<A: Answer>(
+        &self,
+        key: impl AsKey,
+        cost: u64,
+        peek: bool,
+        now: impl Fn() -> Nanos,
+    ) -> A {
         if self.tier.is_none() && !peek && cost > 0 {
             self.limiter.counters.count_unknown_tier();
         }

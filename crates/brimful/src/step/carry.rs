@@ -67,9 +67,10 @@ impl Plan {
         let settled = match at.stored == at.last {
             true => self.settle(&carried, now, arena),
             // The entries of logs have not moved along with the clock.
-            false => Settled { at, behind: 0, levels: self.levels_at(carried.levels, at, arena) },
+            false => Settled { at, behind: 0, levels: self.levels_at(&carried.levels, at, arena) },
         };
-        let step = self.decide_settled(&carried.levels, settled, cost, arena);
+        let ruling = self.rule_settled(&carried.levels, settled, cost, arena);
+        let step = Step { decision: self.decision(&ruling, cost, arena), ruling };
         // The call takes the runs of logs that begin, gives back what it does not keep, and is
         // charged then.
         if cost == 0 {
@@ -78,7 +79,7 @@ impl Plan {
         let to_carry = self.runs_to_carry(old);
         let begun = self.logs_that_begin(old).zip(carried.levels);
         let taken = begun.filter(|(begins, level)| *begins && *level != 0).count();
-        let most = taken.saturating_add(step.runs);
+        let most = taken.saturating_add(step.ruling.runs);
         let logs = old.machines.iter().zip(state.levels.iter().zip(levels));
         let logs = logs.zip(self.logs_that_go_on(old));
         let freed: usize = logs

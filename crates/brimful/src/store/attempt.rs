@@ -95,12 +95,12 @@ impl Store {
         let is_new = content.is_none();
         let mut content = content.unwrap_or(Slot { fingerprint: 0, row, state: State::new(now) });
         let step = plan.decide(&content.state, request.cost, now, arena);
-        if step.runs > arena.room() {
+        if step.ruling.runs > arena.room() {
             let wait = plan.full_after(&content.state, now, arena);
             return self.refuse(wait.max(plan.longest_period().into()), row, request.peek);
         }
         if !request.peek {
-            plan.apply(&mut content.state, &step, arena);
+            plan.apply(&mut content.state, &step.ruling, arena);
             set.write(0, &content);
             if is_new {
                 rows.add_user(row);
@@ -206,14 +206,14 @@ impl Full<'_> {
             // Looks and denials never take a slot.
             return Attempt::Decided(step.decision);
         }
-        if step.runs > arena.room() {
+        if step.ruling.runs > arena.room() {
             self.trim(pair, arena);
             let trimmed = pair.find(self.fingerprint).and_then(|(set, slot)| set.read(slot));
             home = trimmed.filter(|trimmed| trimmed.row == home.row).unwrap_or(home);
             step = plan.decide(&home.state, cost, self.now, arena);
         }
         let target = (home.row, plan);
-        if let Err(refused) = self.find_runs(pair, step.runs, target, effort, look, arena) {
+        if let Err(refused) = self.find_runs(pair, step.ruling.runs, target, effort, look, arena) {
             return Attempt::without_runs(refused);
         }
         let mut place = pair.find(self.fingerprint).map(|(set, slot)| (set.index(), slot));
@@ -233,7 +233,7 @@ impl Full<'_> {
         if look {
             return Attempt::Decided(step.decision);
         }
-        plan.apply(&mut home.state, &step, arena);
+        plan.apply(&mut home.state, &step.ruling, arena);
         self.put(pair, place, &home, arena);
         Attempt::Written { step, is_new: !is_known }
     }

@@ -15,6 +15,8 @@
 
 mod attempt;
 mod full;
+mod memory;
+mod plain;
 mod room;
 mod sets;
 mod sweep;
@@ -27,7 +29,7 @@ use crate::decision::Decision;
 use crate::error::Error;
 use crate::rows::{Held, Rows, Wanted};
 use crate::stats::StoreCounters;
-use crate::step::Step;
+use crate::step::{Answer, Step};
 use crate::sync::{self, Mutex, MutexGuard};
 use crate::time::Nanos;
 use attempt::{Attempt, Effort};
@@ -142,6 +144,8 @@ pub(crate) struct Store {
     shared: Option<Sets>,
     arena: Mutex<Arena>,
     has_arena: bool,
+    /// Sets are lines of four slots for one limit, and there are no logs.
+    is_plain: bool,
     /// When the last fruitless search for room was made, and until when the slots that it saw all
     /// owe, in nanoseconds; 0 when none was.
     flood_noted: sync::AtomicU64,
@@ -184,6 +188,7 @@ impl Store {
             shared,
             arena: Mutex::new(arena),
             has_arena: shape.log_entries > 0,
+            is_plain: (width, slots_per_set, shape.log_entries) == (1, plain::SLOTS, 0),
             flood_noted: sync::AtomicU64::new(0),
             flood_until: sync::AtomicU64::new(0),
             hand: sync::AtomicU64::new(0),
@@ -199,33 +204,26 @@ impl Store {
 
     /// Decides for a key that has a slot; `None` when it has none, when it was resolved to something
     /// else than the call wants, or when its log needs memory that has to be found first.
-    pub(crate) fn known<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> Option<Decision> {
-        let (first, second) = self.candidates(request.fingerprint);
-        let (mut set, slot) = match self.find_in(first, request) {
-            Some(found) => found,
-            None if second != first => self.find_in(second, request)?,
-            None => return None,
-        };
-        let mut home = set.read(slot)?;
+    pub(crate) fn known<A: Answer, N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> Option<A> {
+        let (mut set, slot) = self.lock_home(request.fingerprint)?;
+        let mut home: Slot = set.read(slot)?;
         let rows = request.rows.hold();
-        if !rows.serves(home.row, request.wanted) {
-            return None;
-        }
-        let plan = rows.plan(home.row)?;
+        let plan = rows.plan_for(home.row, request.wanted)?;
         let now = (request.now)();
         let mut runs = self.runs();
         let arena = runs.get();
-        let step = plan.decide(&home.state, request.cost, now, arena);
-        if step.runs > arena.room() {
+        let ruling = plan.rule(&home.state, request.cost, now, arena);
+        if ruling.runs > arena.room() {
             return None;
         }
-        if !request.peek {
-            plan.apply(&mut home.state, &step, arena);
+        let answer = A::of(plan, &ruling, request.cost, arena);
+        if ruling.is_written() && !request.peek {
+            plan.apply(&mut home.state, &ruling, arena);
             set.write(slot, &home);
             drop((runs, rows, set));
-            self.tidy(&step, request);
+            self.tidy(ruling.runs, request);
         }
-        Some(step.decision)
+        Some(answer)
     }
 
     /// Decides for a key whose policy is that of `row`, giving it a slot when it is charged. What a
@@ -306,17 +304,20 @@ impl Store {
         is_new: bool,
         request: &Request<'_, N>,
     ) -> Decision {
-        self.tidy(step, request);
+        self.tidy(step.ruling.runs, request);
         if is_new && self.shared_owes(step.decision.row, request) {
             self.counters.left_shared.add(1);
         }
         step.decision
     }
 
-    /// Locks the set and finds the key in it.
-    fn find_in<N>(&self, index: usize, request: &Request<'_, N>) -> Option<(Set<'_>, usize)> {
+    /// Locks the set that holds the key, and says in which slot; `None` when there is none, or
+    /// others are writing to its sets. Only the set in which the key seems to be is locked.
+    fn lock_home(&self, fingerprint: u64) -> Option<(Set<'_>, usize)> {
+        let (first, second) = self.candidates(fingerprint);
+        let index = if self.sets.seems_to_hold(first, fingerprint) { first } else { second };
         let set = self.sets.lock(index);
-        let slot = set.find(request.fingerprint)?;
+        let slot = set.find(fingerprint)?;
         Some((set, slot))
     }
 

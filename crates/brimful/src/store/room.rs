@@ -14,7 +14,7 @@
 //! for. Until the first of the slots that it saw stops owing, another search would be as fruitless,
 //! and newcomers go without.
 
-use super::sets::Set;
+use super::sets::{Set, Slot};
 use super::{Request, Store};
 use crate::algorithm::arena::Arena;
 use crate::rows::Held;
@@ -47,14 +47,25 @@ pub(super) struct Path {
 impl Store {
     /// The two sets that a key can be in.
     pub(super) fn candidates(&self, fingerprint: u64) -> (usize, usize) {
+        (self.first(fingerprint), self.second(fingerprint))
+    }
+
+    /// The set in which a key is, unless it found no room there.
+    #[inline]
+    pub(super) fn first(&self, fingerprint: u64) -> usize {
+        scale(fingerprint, self.sets.count())
+    }
+
+    /// The other one; a different one, when there are two.
+    #[inline]
+    pub(super) fn second(&self, fingerprint: u64) -> usize {
         let sets = self.sets.count();
         let first = scale(fingerprint, sets);
         let second = scale(fingerprint.rotate_left(32), sets);
-        // Two different ones, when there are two.
         match second == first {
-            true if second + 1 < sets => (first, second + 1),
-            true => (first, 0),
-            false => (first, second),
+            true if second + 1 < sets => second + 1,
+            true => 0,
+            false => second,
         }
     }
 
@@ -179,12 +190,12 @@ impl Store {
         let mut runs = self.runs();
         let arena = runs.get();
         let source = pair.sets().find(|set| set.index() == from);
-        let Some((content, left)) = source.and_then(|set| {
+        let found = source.and_then(|set| {
             let slot = set.find(mover)?;
-            Some((set.read(slot)?, slot))
-        }) else {
-            return false;
-        };
+            let content: Slot = set.read(slot)?;
+            Some((content, slot))
+        });
+        let Some((content, left)) = found else { return false };
         let Some(target) = pair.sets().find(|set| set.index() == to) else { return false };
         let Some(slot) = free_slot(target, &rows, now, arena) else { return false };
         if target.row(slot).is_some() {
@@ -210,11 +221,6 @@ pub(super) fn free_slot(
     empty.or_else(|| set.slots().find(|slot| is_free(set, *slot, rows, now, arena)))
 }
 
-/// How many slots of the set a newcomer could take.
-pub(super) fn free_slots(set: &Set<'_>, rows: &Held<'_>, now: Nanos, arena: &Arena) -> usize {
-    set.slots().filter(|slot| is_free(set, *slot, rows, now, arena)).count()
-}
-
 /// A slot is free exactly when its state is as good as new.
 pub(super) fn is_free(
     set: &Set<'_>,
@@ -229,6 +235,7 @@ pub(super) fn is_free(
 }
 
 /// The top bits of `hash` as a number below `count`, without rounding `count` to a power of two.
+#[inline]
 fn scale(hash: u64, count: usize) -> usize {
     let scaled = (u128::from(hash) * count as u128) >> 64;
     usize::try_from(scaled).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Slots in sets, sets in lines of atomic words. Safe code: a lock bit guards the words of a set,
+//! Slots in sets, sets in one row of atomic words. Safe code: a lock bit guards the words of a set,
 //! and every access inside is a relaxed load or store.
 //!
 //! A slot for `w` limits is `4 + (w - 1) + ceil((w - 1) / 2)` words of 64 bits:
@@ -13,6 +13,7 @@
 //!
 //! A level is below 2^95; its top bit is kept free, to mark a key that has waiters.
 
+use super::memory::Memory;
 use crate::algorithm::MAX_LEVEL_BITS;
 use crate::algorithm::arena::Arena;
 use crate::error::Error;
@@ -21,37 +22,34 @@ use crate::step::State;
 use crate::sync::{self, AtomicU64, Ordering};
 use crate::time::Nanos;
 
-const WORDS_PER_LINE: usize = 16;
-const LOCK: u64 = 1 << 63;
-const ROW_BITS: u32 = 32;
+pub(super) const LOCK: u64 = 1 << 63;
+pub(super) const ROW_BITS: u32 = 32;
 
 const FINGERPRINT: usize = 0;
-const LAST: usize = 1;
+pub(super) const LAST: usize = 1;
 const LOW: usize = 2;
 const HIGH_AND_ROW: usize = 3;
-const MORE: usize = 4;
+pub(super) const MORE: usize = 4;
 
-/// Two cache lines, because processors fetch them in pairs.
-#[derive(Debug)]
-#[repr(align(128))]
-struct Line([AtomicU64; WORDS_PER_LINE]);
-
-/// A fixed number of sets, all of one shape, allocated once.
+/// A fixed number of sets, all of one shape, allocated once. Four slots for one limit are 128 bytes,
+/// and begin at a multiple of that.
 #[derive(Debug)]
 pub(crate) struct Sets {
-    lines: Box<[Line]>,
+    memory: Memory,
     count: usize,
     slots_per_set: usize,
     /// Levels per slot, 1 to 8.
     width: usize,
+    words_per_slot: usize,
+    words_per_set: usize,
 }
 
 /// What a slot keeps of a key.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct Slot<const N: usize = { Policy::MAX_LIMITS }> {
     pub(crate) fingerprint: u64,
     pub(crate) row: u32,
-    pub(crate) state: State,
+    pub(crate) state: State<N>,
 }
 
 impl Sets {
@@ -60,15 +58,14 @@ impl Sets {
     /// # Errors
     /// There is not enough memory.
     pub(crate) fn new(count: usize, slots_per_set: usize, width: usize) -> Result<Self, Error> {
-        let words = count.saturating_mul(slots_per_set).saturating_mul(words_per_slot(width));
-        let size = words.div_ceil(WORDS_PER_LINE);
-        let mut lines = Vec::new();
-        lines.try_reserve_exact(size).map_err(|_| {
+        let words_per_slot = words_per_slot(width);
+        let words_per_set = slots_per_set.saturating_mul(words_per_slot);
+        let words = count.saturating_mul(words_per_set);
+        let memory = Memory::new(words).ok_or_else(|| {
             let bytes = words.saturating_mul(size_of::<u64>());
             Error::range("max_keys", format!("worth {bytes} bytes"), "what memory can hold")
         })?;
-        lines.resize_with(size, || Line([const { AtomicU64::new(0) }; WORDS_PER_LINE]));
-        Ok(Self { lines: lines.into(), count, slots_per_set, width })
+        Ok(Self { memory, count, slots_per_set, width, words_per_slot, words_per_set })
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -80,27 +77,76 @@ impl Sets {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&*self.lines)
+        size_of_val(self.memory.words())
+    }
+
+    /// Whether an unlocked set seems to hold the key; only a look with the set locked can tell.
+    pub(crate) fn seems_to_hold(&self, index: usize, fingerprint: u64) -> bool {
+        let mut slots = self.words_of(index).chunks_exact(self.words_per_slot.max(1));
+        slots.any(|slot| {
+            slot.first().is_some_and(|word| word.load(Ordering::Relaxed) == fingerprint)
+        })
+    }
+
+    /// Begins to fetch a set of two cache lines from memory; what it is about to hold does not matter.
+    #[inline]
+    pub(crate) fn touch(&self, index: usize) {
+        let words = self.words_of(index);
+        for word in [words.first(), words.get(words.len() / 2)].into_iter().flatten() {
+            std::hint::black_box(word.load(Ordering::Relaxed));
+        }
     }
 
     /// Locks one set. Whoever holds several took them in the order of their indices.
     pub(crate) fn lock(&self, index: usize) -> Set<'_> {
-        let words_per_slot = words_per_slot(self.width);
-        let base = index * self.slots_per_set * words_per_slot;
-        let set = Set { sets: self, index, base, words_per_slot };
-        let lock = set.word(0, LAST);
-        let mut attempts = 0;
-        loop {
-            let seen = lock.load(Ordering::Relaxed);
-            if seen & LOCK == 0
-                && lock
-                    .compare_exchange_weak(seen, seen | LOCK, Ordering::Acquire, Ordering::Relaxed)
-                    .is_ok()
-            {
-                return set;
-            }
-            sync::wait(&mut attempts);
+        let words = self.words_of(index);
+        if let Some(word) = words.get(LAST) {
+            lock(word);
         }
+        Set { sets: self, index, words }
+    }
+
+    /// The words of all sets.
+    #[inline]
+    pub(super) fn words(&self) -> &[AtomicU64] {
+        self.memory.words()
+    }
+
+    #[inline]
+    fn words_of(&self, index: usize) -> &[AtomicU64] {
+        let from = index * self.words_per_set;
+        self.memory.words().get(from..from + self.words_per_set).unwrap_or(&[])
+    }
+}
+
+/// Sets the lock bit in a set's second word.
+#[inline]
+pub(super) fn lock(word: &AtomicU64) {
+    if !take(word) {
+        wait_for(word);
+    }
+}
+
+/// Clears it. Only the holder writes the word while the bit is set.
+#[inline]
+pub(super) fn unlock(word: &AtomicU64) {
+    word.store(word.load(Ordering::Relaxed) & !LOCK, Ordering::Release);
+}
+
+/// Sets the bit if it is free.
+#[inline]
+fn take(word: &AtomicU64) -> bool {
+    let seen = word.load(Ordering::Relaxed);
+    let free = seen & LOCK == 0;
+    free && word.compare_exchange(seen, seen | LOCK, Ordering::Acquire, Ordering::Relaxed).is_ok()
+}
+
+/// Waits until nobody else holds the set, and takes it.
+#[cold]
+fn wait_for(word: &AtomicU64) {
+    let mut attempts = 0;
+    while !take(word) {
+        sync::wait(&mut attempts);
     }
 }
 
@@ -114,9 +160,7 @@ fn words_per_slot(width: usize) -> usize {
 pub(crate) struct Set<'a> {
     sets: &'a Sets,
     index: usize,
-    /// The set's first word.
-    base: usize,
-    words_per_slot: usize,
+    words: &'a [AtomicU64],
 }
 
 impl Set<'_> {
@@ -124,127 +168,185 @@ impl Set<'_> {
         self.index
     }
 
+    #[inline]
     pub(crate) fn slots(&self) -> std::ops::Range<usize> {
         0..self.sets.slots_per_set
+    }
+
+    /// Whether that slot holds the key.
+    #[inline]
+    pub(crate) fn holds(&self, slot: usize, fingerprint: u64) -> bool {
+        self.fingerprint(slot) == Some(fingerprint)
     }
 
     /// The slot that holds the key.
     #[inline]
     pub(crate) fn find(&self, fingerprint: u64) -> Option<usize> {
-        self.slots()
-            .find(|slot| self.get(*slot, FINGERPRINT) == fingerprint && self.row(*slot).is_some())
+        self.slots().find(|slot| self.holds(*slot, fingerprint))
     }
 
     /// The row of a slot's key; `None` for an empty slot.
     #[inline]
     pub(crate) fn row(&self, slot: usize) -> Option<u32> {
-        u32::try_from(self.get(slot, HIGH_AND_ROW) & u64::from(u32::MAX)).ok()?.checked_sub(1)
+        row(self.slot(slot).high_and_row())
     }
 
     /// The fingerprint of a slot's key; `None` for an empty slot.
     #[inline]
     pub(crate) fn fingerprint(&self, slot: usize) -> Option<u64> {
-        self.row(slot).map(|_| self.get(slot, FINGERPRINT))
+        let words = self.slot(slot);
+        row(words.high_and_row()).map(|_| words.get(FINGERPRINT))
     }
 
     /// When the slot's key was last changed.
     #[inline]
     pub(crate) fn last(&self, slot: usize) -> Nanos {
-        Nanos::from_nanos(self.get(slot, LAST) & !LOCK)
+        self.slot(slot).last()
     }
 
     /// The slot's level for the limit at place `limit`, which is below the sets' width.
     #[inline]
     pub(crate) fn level(&self, slot: usize, limit: usize) -> u128 {
-        let (low, high) = match limit.checked_sub(1) {
-            None => (self.get(slot, LOW), self.get(slot, HIGH_AND_ROW) >> ROW_BITS),
-            Some(i) => {
-                let more = self.sets.width.saturating_sub(1);
-                let highs = self.get(slot, MORE + more + i / 2);
-                (self.get(slot, MORE + i), (highs >> (32 * (i % 2))) & u64::from(u32::MAX))
-            }
-        };
-        u128::from(low) | (u128::from(high) << 64)
+        self.slot(slot).level(limit)
     }
 
-    /// The content of a slot; `None` when it is empty.
+    /// The content of a slot, of its first `N` levels; `None` when it is empty.
     #[inline]
-    pub(crate) fn read(&self, slot: usize) -> Option<Slot> {
-        let row = self.row(slot)?;
-        let mut state = State::new(self.last(slot));
-        for (limit, level) in state.levels.iter_mut().take(self.sets.width).enumerate() {
-            *level = self.level(slot, limit);
+    pub(crate) fn read<const N: usize>(&self, slot: usize) -> Option<Slot<N>> {
+        let words = self.slot(slot);
+        let row = row(words.high_and_row())?;
+        let mut state = State::new(words.last());
+        if N == 1 {
+            // Known when this is compiled: no loop.
+            state.levels = [words.level(0); N];
+        } else {
+            for (limit, level) in state.levels.iter_mut().take(self.sets.width).enumerate() {
+                *level = words.level(limit);
+            }
         }
-        Some(Slot { fingerprint: self.get(slot, FINGERPRINT), row, state })
+        Some(Slot { fingerprint: words.get(FINGERPRINT), row, state })
     }
 
-    /// Replaces the content of a slot.
-    pub(crate) fn write(&mut self, slot: usize, content: &Slot) {
+    /// Replaces the content of a slot; `N` is at least the width.
+    #[inline]
+    pub(crate) fn write<const N: usize>(&mut self, slot: usize, content: &Slot<N>) {
         let Slot { fingerprint, row, state } = content;
+        let words = self.slot(slot);
+        words.put(FINGERPRINT, *fingerprint);
+        // `last` shares its word with the lock bit, which the holder keeps set.
+        let lock = if slot == 0 { LOCK } else { 0 };
+        words.put(LAST, state.last.as_nanos() | lock);
+        let Some((first, others)) = state.levels.split_first() else { return };
+        let (low, high) = halves(*first);
+        words.put(LOW, low);
+        words.put(HIGH_AND_ROW, (high << ROW_BITS) | (u64::from(*row) + 1));
         let more = self.sets.width.saturating_sub(1);
-        self.put(slot, FINGERPRINT, *fingerprint);
-        self.put_last(slot, state.last.as_nanos());
         let mut pair = 0;
-        for (limit, level) in state.levels.iter().take(self.sets.width).enumerate() {
-            debug_assert!(level >> MAX_LEVEL_BITS == 0, "a level is below 2^95");
-            let low = u64::try_from(level & u128::from(u64::MAX)).unwrap_or(u64::MAX);
-            let high = u64::try_from((level >> 64) & u128::from(u32::MAX)).unwrap_or(0);
-            match limit.checked_sub(1) {
-                None => {
-                    self.put(slot, LOW, low);
-                    let row = u64::from(*row) + 1;
-                    self.put(slot, HIGH_AND_ROW, (high << ROW_BITS) | row);
-                }
-                Some(i) => {
-                    self.put(slot, MORE + i, low);
-                    pair = if i % 2 == 0 { high } else { pair | (high << 32) };
-                    self.put(slot, MORE + more + i / 2, pair);
-                }
-            }
+        for (i, level) in others.iter().take(more).enumerate() {
+            let (low, high) = halves(*level);
+            words.put_more(i, low);
+            pair = if i % 2 == 0 { high } else { pair | (high << 32) };
+            words.put_more(more + i / 2, pair);
         }
     }
 
     /// Empties a slot.
     pub(crate) fn clear(&mut self, slot: usize) {
-        self.put(slot, FINGERPRINT, 0);
-        self.put(slot, HIGH_AND_ROW, 0);
+        let words = self.slot(slot);
+        words.put(FINGERPRINT, 0);
+        words.put(HIGH_AND_ROW, 0);
     }
 
     #[inline]
-    fn word(&self, slot: usize, word: usize) -> &AtomicU64 {
-        // Never seen: every index below is inside by construction of `lines`.
-        static OUTSIDE: AtomicU64 = AtomicU64::new(0);
-        let at = self.base + slot * self.words_per_slot + word;
-        let line = self.sets.lines.get(at / WORDS_PER_LINE);
-        line.and_then(|line| line.0.get(at % WORDS_PER_LINE)).unwrap_or(&OUTSIDE)
+    fn slot(&self, slot: usize) -> Words<'_> {
+        // Never seen: every slot that is asked for is inside the set.
+        static OUTSIDE: [AtomicU64; MORE] = [const { AtomicU64::new(0) }; MORE];
+        let words = self.words.get(slot * self.sets.words_per_slot..).unwrap_or(&[]);
+        let (head, more) = words.split_first_chunk().unwrap_or((&OUTSIDE, &[]));
+        Words { head, more, width: self.sets.width }
+    }
+}
+
+/// The words of a slot; `more` goes on to the end of the set.
+#[derive(Clone, Copy)]
+struct Words<'a> {
+    head: &'a [AtomicU64; MORE],
+    more: &'a [AtomicU64],
+    width: usize,
+}
+
+impl Words<'_> {
+    #[inline]
+    fn get(self, word: usize) -> u64 {
+        self.head.get(word).map_or(0, |word| word.load(Ordering::Relaxed))
     }
 
     #[inline]
-    fn get(&self, slot: usize, word: usize) -> u64 {
-        self.word(slot, word).load(Ordering::Relaxed)
+    fn put(self, word: usize, value: u64) {
+        if let Some(word) = self.head.get(word) {
+            word.store(value, Ordering::Relaxed);
+        }
     }
 
     #[inline]
-    fn put(&mut self, slot: usize, word: usize, value: u64) {
-        self.word(slot, word).store(value, Ordering::Relaxed);
+    fn get_more(self, word: usize) -> u64 {
+        self.more.get(word).map_or(0, |word| word.load(Ordering::Relaxed))
     }
 
-    /// `last` shares its word with the lock bit, which the holder keeps set.
-    fn put_last(&mut self, slot: usize, last: u64) {
-        let lock = if slot == 0 { LOCK } else { 0 };
-        self.put(slot, LAST, last | lock);
+    #[inline]
+    fn put_more(self, word: usize, value: u64) {
+        if let Some(word) = self.more.get(word) {
+            word.store(value, Ordering::Relaxed);
+        }
     }
+
+    #[inline]
+    fn high_and_row(self) -> u64 {
+        self.get(HIGH_AND_ROW)
+    }
+
+    #[inline]
+    fn last(self) -> Nanos {
+        Nanos::from_nanos(self.get(LAST) & !LOCK)
+    }
+
+    #[inline]
+    fn level(self, limit: usize) -> u128 {
+        let (low, high) = match limit.checked_sub(1) {
+            None => (self.get(LOW), self.high_and_row() >> ROW_BITS),
+            Some(i) => {
+                let highs = self.get_more(self.width.saturating_sub(1) + i / 2);
+                (self.get_more(i), (highs >> (32 * (i % 2))) & u64::from(u32::MAX))
+            }
+        };
+        u128::from(low) | (u128::from(high) << 64)
+    }
+}
+
+/// The row in a slot's fourth word; `None` for an empty slot.
+#[inline]
+pub(super) fn row(high_and_row: u64) -> Option<u32> {
+    u32::try_from(high_and_row & u64::from(u32::MAX)).ok()?.checked_sub(1)
+}
+
+/// The low 64 bits of a level and its high 32.
+#[inline]
+pub(super) fn halves(level: u128) -> (u64, u64) {
+    debug_assert!(level >> MAX_LEVEL_BITS == 0, "a level is below 2^95");
+    let low = u64::try_from(level & u128::from(u64::MAX)).unwrap_or(u64::MAX);
+    (low, u64::try_from((level >> 64) & u128::from(u32::MAX)).unwrap_or(0))
 }
 
 impl Drop for Set<'_> {
+    #[inline]
     fn drop(&mut self) {
-        let lock = self.word(0, LAST);
-        // Only the holder writes this word while the bit is set.
-        lock.store(lock.load(Ordering::Relaxed) & !LOCK, Ordering::Release);
+        if let Some(word) = self.words.get(LAST) {
+            unlock(word);
+        }
     }
 }
 
-const _: () = assert!(Policy::MAX_LIMITS == 8 && size_of::<Line>() == 128);
+const _: () = assert!(Policy::MAX_LIMITS == 8);
 const _: () = assert!(Policy::MAX_LIMITS == Arena::SPARE as usize);
 
 #[cfg(test)]
@@ -261,7 +363,7 @@ mod tests {
     }
 
     fn is(set: &Set<'_>, slot: usize, expected: &Slot) -> bool {
-        set.read(slot).is_some_and(|found| {
+        set.read::<{ Policy::MAX_LIMITS }>(slot).is_some_and(|found| {
             (found.fingerprint, found.row) == (expected.fingerprint, expected.row)
                 && found.state == expected.state
                 && set.fingerprint(slot) == Some(expected.fingerprint)
@@ -271,7 +373,7 @@ mod tests {
 
     fn is_locked(sets: &Sets, index: usize) -> bool {
         let at = index * sets.slots_per_set * words_per_slot(sets.width) + LAST;
-        sets.lines[at / WORDS_PER_LINE].0[at % WORDS_PER_LINE].load(Ordering::Relaxed) & LOCK != 0
+        sets.memory.words()[at].load(Ordering::Relaxed) & LOCK != 0
     }
 
     /// In sets of all widths each slot has words of its own, and the lock bit stays while a set is
@@ -305,7 +407,7 @@ mod tests {
             let mut set = sets.lock(count - 1);
             set.clear(0);
             assert!(
-                set.read(0).is_none()
+                set.read::<1>(0).is_none()
                     && set.fingerprint(0).is_none()
                     && is_locked(&sets, count - 1)
             );

@@ -18,7 +18,6 @@
 use super::room::is_free;
 use super::{Request, Store, forget};
 use crate::rows::Rows;
-use crate::step::Step;
 use crate::sync::{self, Ordering};
 use crate::time::Nanos;
 
@@ -61,9 +60,9 @@ impl<'a> Hand<'a> {
 }
 
 impl Store {
-    /// Pays for the runs that a step took.
-    pub(super) fn tidy<N: Fn() -> Nanos>(&self, step: &Step, request: &Request<'_, N>) {
-        for _ in 0..step.runs {
+    /// Pays for the runs that a call took.
+    pub(super) fn tidy<N: Fn() -> Nanos>(&self, taken: usize, request: &Request<'_, N>) {
+        for _ in 0..taken {
             let half_used = {
                 let arena = sync::lock(&self.arena);
                 arena.used() > arena.room()

@@ -1,0 +1,227 @@
+//! The way that nearly all calls take: in a store whose sets are lines of four slots for one limit,
+//! without logs, by a row of the rules; to a key that has a slot, or finds one in its own two sets.
+//!
+//! It does what [`Store::known`] and [`Store::newcomer`] do, and leaves to them what is rarer; only,
+//! the shape is known when it is compiled, so that nothing is looped over, copied or checked twice.
+//! Sets are laid out and locked as in [`sets`](super::sets).
+
+use super::sets::{LAST, LOCK, MORE, ROW_BITS, halves, lock, row, unlock};
+use super::{Request, Store};
+use crate::algorithm::arena::Arena;
+use crate::rows::Rows;
+use crate::step::{Answer, State};
+use crate::sync::{AtomicU64, Ordering};
+use crate::time::Nanos;
+
+/// Slots of a set.
+pub(super) const SLOTS: usize = 4;
+
+/// The words of a slot: fingerprint, `last`, low level, high level and row.
+type Words = [AtomicU64; MORE];
+
+/// A set.
+#[derive(Clone, Copy)]
+struct Line<'a>(&'a [Words; SLOTS]);
+
+/// A locked set; dropping it unlocks.
+struct Locked<'a>(Line<'a>);
+
+/// What a slot holds.
+struct Content {
+    fingerprint: u64,
+    row: u32,
+    state: State<1>,
+}
+
+impl Store {
+    /// Whether [`known_plain`](Self::known_plain) knows all keys that [`known`](Self::known) does.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
+    /// As [`known`](Self::known), in a store that [is plain](Self::is_plain) for rows of the rules;
+    /// in others it has no answer.
+    #[inline]
+    pub(crate) fn known_plain<A: Answer, N: Fn() -> Nanos>(
+        &self,
+        request: &Request<'_, N>,
+    ) -> Option<A> {
+        if !self.is_plain {
+            return None;
+        }
+        let (line, at) = self.glimpse(request.fingerprint)?;
+        let set = line.lock();
+        let Content { fingerprint, row, mut state } = set.0.read(at)?;
+        if fingerprint != request.fingerprint {
+            return None;
+        }
+        let plan = request.rows.fixed_plan_for(row, request.wanted)?;
+        let now = (request.now)();
+        let mut arena = Arena::empty();
+        let ruling = plan.rule(&state, request.cost, now, &arena);
+        let answer = A::of(plan, &ruling, request.cost, &arena);
+        if ruling.is_written() && !request.peek {
+            plan.apply(&mut state, &ruling, &mut arena);
+            set.write(at, &Content { fingerprint, row, state });
+        }
+        Some(answer)
+    }
+
+    /// Begins to fetch the sets of some keys from memory, all at once.
+    pub(crate) fn touch(&self, fingerprints: &[u64]) {
+        for fingerprint in fingerprints {
+            self.sets.touch(self.first(*fingerprint));
+        }
+        if self.is_plain {
+            for fingerprint in fingerprints {
+                let line = self.line(self.first(*fingerprint));
+                if line.is_none_or(|line| line.glimpse(*fingerprint).is_none()) {
+                    self.sets.touch(self.second(*fingerprint));
+                }
+            }
+        }
+    }
+
+    /// As [`newcomer`](Self::newcomer), when neither of the key's sets holds it and one has a free
+    /// slot; otherwise it has no answer, and nothing has changed.
+    pub(crate) fn newcomer_plain<A: Answer, N: Fn() -> Nanos>(
+        &self,
+        row: u32,
+        request: &Request<'_, N>,
+    ) -> Option<A> {
+        let Request { fingerprint, cost, rows, .. } = *request;
+        if !self.is_plain || self.shared.is_some() || request.peek {
+            return None;
+        }
+        let (first, second) = self.candidates(fingerprint);
+        // A plain store has many sets, so that these are two.
+        let low = self.line(first.min(second))?.lock();
+        let high = self.line(first.max(second))?.lock();
+        let (first, second) = if first < second { (&low, &high) } else { (&high, &low) };
+        if first.0.holds(fingerprint) || second.0.holds(fingerprint) {
+            return None;
+        }
+        let now = (request.now)();
+        let free = |set: &Locked<'_>| set.0.empty().or_else(|| set.0.refilled(rows, now));
+        let (set, at) = match free(first) {
+            Some(at) => (first, at),
+            None => (second, free(second)?),
+        };
+        let plan = rows.fixed_plan_for(row, request.wanted)?;
+        let mut arena = Arena::empty();
+        let mut state = State::new(now);
+        let ruling = plan.rule(&state, cost, now, &arena);
+        let answer = A::of(plan, &ruling, cost, &arena);
+        // Looks and denials never take a slot.
+        if cost > 0 && answer.is_allowed() {
+            plan.apply(&mut state, &ruling, &mut arena);
+            match set.0.read(at) {
+                Some(_) => self.counters.evicted_lossless.add(1),
+                None => self.counters.occupied.add(1),
+            }
+            set.write(at, &Content { fingerprint, row, state });
+        }
+        Some(answer)
+    }
+
+    /// The set and the slot in which the key seems to be; only a look with the set locked can tell.
+    #[inline]
+    fn glimpse(&self, fingerprint: u64) -> Option<(Line<'_>, usize)> {
+        let first = self.line(self.first(fingerprint))?;
+        if let Some(at) = first.glimpse(fingerprint) {
+            return Some((first, at));
+        }
+        let second = self.line(self.second(fingerprint))?;
+        second.glimpse(fingerprint).map(|at| (second, at))
+    }
+
+    #[inline]
+    fn line(&self, set: usize) -> Option<Line<'_>> {
+        let (lines, _) = self.sets.words().as_chunks::<{ SLOTS * MORE }>();
+        let (slots, _) = lines.get(set)?.as_chunks::<MORE>();
+        slots.first_chunk().map(Line)
+    }
+}
+
+impl<'a> Line<'a> {
+    /// Without a branch for each slot, because which one it is cannot be predicted.
+    #[inline]
+    fn glimpse(self, fingerprint: u64) -> Option<usize> {
+        let has = |[found, ..]: &Words| found.load(Ordering::Relaxed) == fingerprint;
+        let [a, b, c, _] = self.0;
+        let at = if has(c) { 2 } else { 3 };
+        let at = if has(b) { 1 } else { at };
+        let at = if has(a) { 0 } else { at };
+        self.0.get(at).is_some_and(has).then_some(at)
+    }
+
+    #[inline]
+    fn lock(self) -> Locked<'a> {
+        lock(self.lock_word());
+        Locked(self)
+    }
+
+    #[inline]
+    fn lock_word(self) -> &'a AtomicU64 {
+        let [[_, word, ..], ..] = self.0;
+        word
+    }
+
+    #[inline]
+    fn read(self, at: usize) -> Option<Content> {
+        let words = self.0.get(at)?;
+        let [fingerprint, last, low, high_and_row] =
+            words.each_ref().map(|word| word.load(Ordering::Relaxed));
+        let level = u128::from(low) | (u128::from(high_and_row >> ROW_BITS) << 64);
+        let state = State { last: Nanos::from_nanos(last & !LOCK), levels: [level] };
+        Some(Content { fingerprint, row: row(high_and_row)?, state })
+    }
+
+    fn holds(self, fingerprint: u64) -> bool {
+        (0..SLOTS).any(|at| self.read(at).is_some_and(|slot| slot.fingerprint == fingerprint))
+    }
+
+    fn empty(self) -> Option<usize> {
+        (0..SLOTS).find(|at| self.read(*at).is_none())
+    }
+
+    /// A slot of a row of the rules that is as good as new.
+    fn refilled(self, rows: &Rows, now: Nanos) -> Option<usize> {
+        let is_full = |Content { row, state, .. }: Content| {
+            let [level] = state.levels;
+            let plan = rows.fixed_plan(row);
+            plan.is_some_and(|plan| plan.is_full(state.last, |_| level, now, &Arena::empty()))
+        };
+        (0..SLOTS).find(|at| self.read(*at).is_some_and(is_full))
+    }
+}
+
+impl Locked<'_> {
+    #[inline]
+    fn write(&self, at: usize, content: &Content) {
+        let Content { fingerprint, row, state } = content;
+        let Some(words) = self.0.0.get(at) else { return };
+        let [level] = state.levels;
+        let (low, high) = halves(level);
+        // The first slot's `last` shares its word with the lock bit, which the holder keeps set.
+        let lock = if at == 0 { LOCK } else { 0 };
+        let values = [
+            *fingerprint,
+            state.last.as_nanos() | lock,
+            low,
+            (high << ROW_BITS) | (u64::from(*row) + 1),
+        ];
+        for (word, value) in words.iter().zip(values) {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Locked<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        unlock(self.0.lock_word());
+    }
+}
+
+const _: () = assert!(LAST == 1, "the place of the lock");
