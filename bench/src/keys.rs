@@ -5,8 +5,10 @@ pub const TEXT: usize = 24;
 
 /// A key of `length` bytes: `user:0000000000000123456`.
 pub fn text(id: u64, length: usize) -> String {
-    let digits = length.saturating_sub("user:".len());
-    format!("user:{id:0digits$}")
+    const DIGITS: usize = 19;
+    let zeros = length.saturating_sub("user:".len() + DIGITS);
+    // Padding by the formatter goes digit by digit.
+    format!("user:{}{id:0DIGITS$}", "0".repeat(zeros))
 }
 
 /// Every id below `live` once, in an order that is not that of the ids.

@@ -47,7 +47,10 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Wanted::Help) => {
-            println!("{USAGE}\nworkloads:\n  {}", workload::NAMES.join("\n  "));
+            println!("{USAGE}\nworkloads:");
+            for (name, what) in workload::ALL {
+                println!("  {name}: {what}");
+            }
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -85,8 +88,9 @@ fn parse(arguments: &[String]) -> Result<Wanted, String> {
         }
     }
     let (plan, full) = plan.ok_or("--quick or --full is missing")?;
-    if let Some(unknown) = only.iter().find(|name| !workload::NAMES.contains(&name.as_str())) {
-        let names = workload::NAMES.join(", ");
+    let names = workload::ALL.map(|(name, _)| name);
+    if let Some(unknown) = only.iter().find(|name| !names.contains(&name.as_str())) {
+        let names = names.join(", ");
         return Err(format!("no workload is named {unknown:?}; there are: {names}"));
     }
     let write = full && only.is_empty();

@@ -114,6 +114,10 @@ impl Report {
                 writeln!(out, "| {contender} | {median} | {least}..{most} | {unit} | {ratio} |")?;
             }
         }
+        out += "\n## Workloads\n\n| workload | what is done |\n|---|---|\n";
+        for (name, what) in workload::ALL {
+            writeln!(out, "| {name} | {what} |")?;
+        }
         out += "\n## Contenders\n\n| contender | how it is used |\n|---|---|\n";
         for Entrant { name, note, .. } in entrants {
             writeln!(out, "| {name} | {note} |")?;

@@ -1,36 +1,60 @@
 //! The workloads by name: what each prepares, and what is asked of it.
 
 use std::collections::VecDeque;
+use std::io;
+use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::contenders::{self, Contender, Entrant, Made, Setting};
 use crate::keys::{self, Popularity, Random, Zipf};
 use crate::measure::{self, Values};
-use crate::memory;
+use crate::memory::{self, Bytes};
 use crate::report::Report;
 use crate::tail;
 
-pub const NAMES: [&str; 15] = [
-    "text-1e6-uniform-1t",
-    "text-1e6-zipf-1t",
-    "text-1e6-uniform-2t",
-    "text-1e6-zipf-2t",
-    UNIFORM_BATCH,
-    NUMBERS,
-    "hot-1e3-1t",
-    "hot-key-2t",
-    "denied-1e6-1t",
-    FIRST,
-    CONSTRUCT,
-    BYTES,
-    RESIDENT,
-    ALLOCATIONS,
-    TAIL,
+/// Each workload, and what is done in it.
+pub const ALL: [(&str, &str); 15] = [
+    (
+        UNIFORM,
+        "10^6 live keys of 24 bytes, asked for evenly, 1000 a second and burst 1000; one thread",
+    ),
+    ("text-1e6-zipf-1t", "the same, asked for by Zipf with exponent 1"),
+    (
+        "text-1e6-uniform-2t",
+        "evenly, half of the calls on each of two threads; the slower one's time",
+    ),
+    (
+        "text-1e6-zipf-2t",
+        "by Zipf, half of the calls on each of two threads; the slower one's time",
+    ),
+    (BATCH, "brimful with 16 keys a call, time for each key; the others as in text-1e6-uniform-1t"),
+    (NUMBERS, "10^7 live keys that are u64, asked for evenly; one thread"),
+    ("hot-1e3-1t", "10^3 keys, asked for evenly, 10^9 a second; one thread"),
+    ("hot-key-2t", "one key, 10^9 a second; two threads"),
+    (DENIED, "10^6 keys, one an hour and burst 1, all spent; one thread"),
+    (FIRST, "10^6 new keys for an empty limiter; one thread"),
+    (CONSTRUCT, "making that limiter"),
+    (
+        BYTES,
+        "what 10^6 keys ask of the allocator; after the slash the length of the keys; \
+         brimful-decision has brimful's store, governor-foldhash governor's",
+    ),
+    (RESIDENT, "by how much 10^6 keys make the process's resident memory grow"),
+    (ALLOCATIONS, "allocations in a call for a live key"),
+    (
+        TAIL,
+        "single calls on two threads, evenly over 10^6 live keys, one call in 100 with a new key; \
+         brimful with room for 10^6 and 10 a second (new keys take refilled slots), brimful-owing \
+         with one an hour and burst 1000 (every live key owes), the others as in \
+         text-1e6-uniform-1t; clock is what reading the clock adds to each row",
+    ),
 ];
 
-const UNIFORM_BATCH: &str = "text-1e6-batch16-1t";
+const UNIFORM: &str = "text-1e6-uniform-1t";
+const BATCH: &str = "text-1e6-batch16-1t";
 const NUMBERS: &str = "u64-1e7-uniform-1t";
+const DENIED: &str = "denied-1e6-1t";
 const FIRST: &str = "first-1e6";
 const CONSTRUCT: &str = "construct-1e6";
 const BYTES: &str = "bytes-text-1e6";
@@ -67,9 +91,9 @@ pub struct Plan {
 impl Plan {
     pub const QUICK: Self = Self {
         rounds: 7,
-        calls: 50_000,
+        calls: 25_000,
         first_rounds: 1,
-        tail_calls: 25_000,
+        tail_calls: 20_000,
         numbers: false,
         only: Vec::new(),
     };
@@ -119,7 +143,7 @@ type Filled = Vec<(Entrant, Made<String>)>;
 /// Measures what the plan wants.
 pub fn measure(plan: &Plan, entrants: &[Entrant], report: &mut Report) {
     let mut random = Random::new(1);
-    memory_rows(plan, entrants, report);
+    bytes_per_key(plan, entrants, report);
     if plan.wants(ALLOCATIONS) {
         let mut values = Values::default();
         values.push(memory::allocations_per_call());
@@ -127,12 +151,13 @@ pub fn measure(plan: &Plan, entrants: &[Entrant], report: &mut Report) {
     }
     let live: Vec<String> = keys::each_once(LIVE).map(|id| keys::text(id, keys::TEXT)).collect();
     usual(plan, entrants, &live, &mut random, report);
-    if plan.wants("denied-1e6-1t") {
+    if plan.wants(DENIED) {
         let filled = fill(entrants, &ONCE, &live);
         let popularity = Popularity::Uniform { live: LIVE };
         let admits = Some(Admits::Nothing);
-        let stream = Stream { name: "denied-1e6-1t", threads: 1, popularity, admits };
+        let stream = Stream { name: DENIED, threads: 1, popularity, admits };
         stream.measure(plan, &filled, &mut random, report);
+        leave(filled);
     }
     for (name, threads, keys) in [("hot-1e3-1t", 1, 1000), ("hot-key-2t", 2, 1)] {
         if plan.wants(name) {
@@ -170,7 +195,7 @@ fn usual(
         Stream { name: "text-1e6-zipf-2t", threads: 2, popularity: zipf(), admits: None },
     ];
     streams.retain(|stream| plan.wants(stream.name));
-    let one_thread = plan.wants("text-1e6-uniform-1t") || plan.wants(UNIFORM_BATCH);
+    let one_thread = plan.wants(UNIFORM) || plan.wants(BATCH);
     let fresh = plan.wants(FIRST) || plan.wants(CONSTRUCT);
     if streams.is_empty() && !one_thread && !fresh && !plan.wants(TAIL) {
         return;
@@ -189,6 +214,7 @@ fn usual(
     if plan.wants(TAIL) {
         tail::measure(plan, &filled, live, random, report);
     }
+    leave(filled);
 }
 
 /// Makes and fills new limiters in rounds, and keeps those of the last.
@@ -199,37 +225,41 @@ fn first(
     random: &mut Random,
     report: &mut Report,
 ) -> Filled {
-    let mut kept: Vec<Option<Made<String>>> = Vec::new();
-    let mut made = vec![(Values::default(), Values::default()); entrants.len()];
+    let mut found = vec![First::default(); entrants.len()];
     let mut order: Vec<usize> = (0..entrants.len()).collect();
-    for round in 1..=plan.first_rounds {
-        kept.clear();
-        kept.resize_with(entrants.len(), || None);
+    let mut filled = Filled::new();
+    for _ in 0..plan.first_rounds {
+        by_twos(filled.drain(..), drop);
         random.shuffle(&mut order);
         for &index in &order {
             let start = Instant::now();
             let contender = (entrants[index].text)(&USUAL);
-            let constructed = start.elapsed();
+            found[index].construct.push(start.elapsed().as_secs_f64() * 1e3);
             let start = Instant::now();
             contender.run(live);
-            made[index].1.push(start.elapsed().as_nanos() as f64 / live.len() as f64);
-            made[index].0.push(constructed.as_secs_f64() * 1e3);
-            if round == plan.first_rounds {
-                kept[index] = Some(contender);
-            }
+            found[index].first.push(start.elapsed().as_nanos() as f64 / live.len() as f64);
+            filled.push((entrants[index], contender));
         }
     }
+    filled.sort_by_key(|(entrant, _)| place(entrant.name));
     for (name, unit) in [(CONSTRUCT, "ms"), (FIRST, "ns")] {
         if plan.wants(name) {
-            for (entrant, (construct, first)) in entrants.iter().zip(&made) {
-                let values = if name == FIRST { first } else { construct };
+            for (entrant, found) in entrants.iter().zip(&found) {
+                let values = if name == FIRST { &found.first } else { &found.construct };
                 report.figure(name, entrant.name, unit, values.clone());
             }
-            report.ratios(name);
             report.note(format!("note {name} rounds {}", plan.first_rounds));
         }
     }
-    entrants.iter().copied().zip(kept.into_iter().flatten()).collect()
+    report.ratios(FIRST);
+    filled
+}
+
+/// What was found of a contender while it was filled.
+#[derive(Clone, Default)]
+struct First {
+    construct: Values,
+    first: Values,
 }
 
 /// One limiter of each entrant that holds the keys; two are filled at a time.
@@ -242,8 +272,13 @@ fn fill(entrants: &[Entrant], setting: &Setting, keys: &[String]) -> Filled {
     entrants.iter().copied().zip(by_twos(entrants.iter(), make)).collect()
 }
 
+/// Leaves the memory to the end of the process: giving back millions of keys takes seconds.
+fn leave(filled: Filled) {
+    mem::forget(filled);
+}
+
 /// Does untimed work for all inputs on two threads; the outputs are in the order of the inputs.
-fn by_twos<I: Send, O: Send>(
+pub fn by_twos<I: Send, O: Send>(
     inputs: impl Iterator<Item = I>,
     work: impl Fn(I) -> O + Sync,
 ) -> Vec<O> {
@@ -299,21 +334,21 @@ fn uniform_with_batch(
         popularity.texts(random, plan.calls)
     });
     let batch = taken.pop();
-    if plan.wants("text-1e6-uniform-1t") {
+    if plan.wants(UNIFORM) {
         for ((entrant, _), taken) in filled.iter().zip(&taken) {
-            note_admitted("text-1e6-uniform-1t", entrant, taken, Some(Admits::All), report);
-            report.figure("text-1e6-uniform-1t", entrant.name, "ns", taken.ns.clone());
+            note_admitted(UNIFORM, entrant, taken, Some(Admits::All), report);
+            report.figure(UNIFORM, entrant.name, "ns", taken.ns.clone());
         }
         report.ratios("text-1e6-uniform-1t");
     }
-    if let Some(batch) = batch.filter(|_| plan.wants(UNIFORM_BATCH)) {
-        report.figure(UNIFORM_BATCH, "brimful", "ns", batch.ns);
+    if let Some(batch) = batch.filter(|_| plan.wants(BATCH)) {
+        report.figure(BATCH, "brimful", "ns", batch.ns);
         for ((entrant, _), taken) in filled.iter().zip(taken) {
             if !entrant.name.starts_with("brimful") {
-                report.figure(UNIFORM_BATCH, entrant.name, "ns", taken.ns);
+                report.figure(BATCH, entrant.name, "ns", taken.ns);
             }
         }
-        report.ratios(UNIFORM_BATCH);
+        report.ratios(BATCH);
     }
 }
 
@@ -364,29 +399,32 @@ fn numbers(plan: &Plan, entrants: &[Entrant], random: &mut Random, report: &mut 
 }
 
 /// Bytes for each key, two processes at a time: nothing is timed in them.
-fn memory_rows(plan: &Plan, entrants: &[Entrant], report: &mut Report) {
+fn bytes_per_key(plan: &Plan, entrants: &[Entrant], report: &mut Report) {
     if !plan.wants(BYTES) && !plan.wants(RESIDENT) {
         return;
     }
+    // The floor of the hash alone has no store, and two have the store of another.
+    const LEFT_OUT: [&str; 3] = ["floor-hash", "brimful-decision", "governor-foldhash"];
+    let storing = || entrants.iter().filter(|entrant| !LEFT_OUT.contains(&entrant.name));
     for length in [keys::TEXT, 200] {
-        // The floor of the hash alone has no store.
-        let storing = || entrants.iter().filter(|entrant| entrant.name != "floor-hash");
-        let bytes = by_twos(storing(), |entrant| memory::of(entrant, length));
-        for (name, wanted) in [(BYTES, plan.wants(BYTES)), (RESIDENT, plan.wants(RESIDENT))] {
+        let found = by_twos(storing(), |entrant| memory::of(entrant, length));
+        for name in [BYTES, RESIDENT].into_iter().filter(|name| plan.wants(name)) {
             let workload = format!("{name}/{length}");
-            for (entrant, bytes) in storing().zip(&bytes).filter(|_| wanted) {
-                match bytes {
-                    Ok(bytes) => {
-                        let mut values = Values::default();
-                        values.push(if name == BYTES { bytes.allocated } else { bytes.resident });
-                        report.figure(&workload, entrant.name, "B/key", values);
-                    }
-                    Err(error) => {
-                        report.note(format!("absent {} {workload}: {error}", entrant.name))
-                    }
-                }
+            for (entrant, found) in storing().zip(&found) {
+                report_bytes(&workload, entrant, found, report);
             }
             report.ratios(&workload);
         }
+    }
+}
+
+fn report_bytes(workload: &str, entrant: &Entrant, found: &io::Result<Bytes>, report: &mut Report) {
+    match found {
+        Ok(Bytes { allocated, resident }) => {
+            let mut values = Values::default();
+            values.push(if workload.starts_with(BYTES) { *allocated } else { *resident });
+            report.figure(workload, entrant.name, "B/key", values);
+        }
+        Err(error) => report.note(format!("absent {} {workload}: {error}", entrant.name)),
     }
 }
