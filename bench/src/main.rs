@@ -10,22 +10,14 @@
 //! arguments are wrong.
 #![forbid(unsafe_code)]
 
-mod contenders;
-mod keys;
-mod measure;
-mod memory;
-mod report;
-mod tail;
-mod trace;
-mod workload;
-
 use std::env;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use contenders::Entrant;
-use report::Report;
-use workload::Plan;
+use brimful_bench::contenders::{self, Entrant};
+use brimful_bench::report::{self, Report};
+use brimful_bench::trace;
+use brimful_bench::workload::{self, Plan};
 
 const USAGE: &str = "usage: brimful-bench --quick|--full [--only WORKLOAD[,WORKLOAD]...]
   --quick   all but the row of 10^7 keys, in less than a minute; prints
@@ -34,7 +26,6 @@ const USAGE: &str = "usage: brimful-bench --quick|--full [--only WORKLOAD[,WORKL
 
 enum Wanted {
     Plan { plan: Plan, write: bool },
-    Memory { entrant: Entrant, length: usize },
     Help,
 }
 
@@ -42,10 +33,6 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     match parse(&arguments) {
         Ok(Wanted::Plan { plan, write }) => measure(&plan, write),
-        Ok(Wanted::Memory { entrant, length }) => {
-            memory::print(&entrant, length, &workload::USUAL);
-            ExitCode::SUCCESS
-        }
         Ok(Wanted::Help) => {
             println!("{USAGE}\nworkloads:");
             for (name, what) in workload::ALL {
@@ -61,14 +48,6 @@ fn main() -> ExitCode {
 }
 
 fn parse(arguments: &[String]) -> Result<Wanted, String> {
-    if let [first, name, length] = arguments
-        && first == memory::ARGUMENT
-    {
-        let entrant = contenders::all().into_iter().find(|entrant| entrant.name == name);
-        let entrant = entrant.ok_or_else(|| format!("no contender is named {name}"))?;
-        let length = length.parse().map_err(|_| format!("{length} is no length"))?;
-        return Ok(Wanted::Memory { entrant, length });
-    }
     let mut plan = None;
     let mut only = Vec::new();
     let mut arguments = arguments.iter();
@@ -100,7 +79,7 @@ fn parse(arguments: &[String]) -> Result<Wanted, String> {
 fn measure(plan: &Plan, write: bool) -> ExitCode {
     let start = Instant::now();
     let entrants = contenders::all();
-    let mut report = Report::new();
+    let mut report = Report::begin();
     report::note_absent(&mut report);
     if !decide_rightly(&entrants, &mut report) {
         return ExitCode::FAILURE;
@@ -126,7 +105,8 @@ fn measure(plan: &Plan, write: bool) -> ExitCode {
 /// False when brimful does not; a peer that does not is noted.
 fn decide_rightly(entrants: &[Entrant], report: &mut Report) -> bool {
     let mut right = true;
-    if let Err(difference) = trace::by_given_times() {
+    let ours = trace::by_given_times().and_then(|()| trace::batch_by_own_clock());
+    if let Err(difference) = ours {
         eprintln!("brimful-bench: brimful does not decide as the model does: {difference}");
         right = false;
     }

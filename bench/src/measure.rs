@@ -12,6 +12,12 @@ use crate::keys::Random;
 #[derive(Clone, Debug, Default)]
 pub struct Values(Vec<f64>);
 
+impl From<f64> for Values {
+    fn from(value: f64) -> Self {
+        Self(vec![value])
+    }
+}
+
 impl Values {
     pub fn push(&mut self, value: f64) {
         self.0.push(value);

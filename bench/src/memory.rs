@@ -1,25 +1,13 @@
 //! What keys take in memory: asked of the allocator, and resident. Each contender is measured in a
-//! process of its own, because what one gives back another would get.
+//! process of its own, because what one gives back another would get. That process is another
+//! program, `src/bin/memory.rs`: it counts allocations, which would slow down those that are timed.
 
-use std::alloc::System;
 use std::env;
-use std::fmt::Write as _;
-use std::fs;
 use std::io;
+use std::path::PathBuf;
 use std::process::Command;
 
-use brimful::{Limit, Limiter};
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-
-use crate::contenders::{Entrant, Setting};
-use crate::keys;
-
-/// Counts what is allocated: two additions for each allocation, which is all that it costs.
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
-
-/// The argument by which this program measures one contender for itself.
-pub const ARGUMENT: &str = "--memory-of";
+use crate::report;
 
 /// Bytes for each key.
 pub struct Bytes {
@@ -27,60 +15,58 @@ pub struct Bytes {
     pub resident: f64,
 }
 
-/// Measures a contender in a new process.
-pub fn of(entrant: &Entrant, length: usize) -> io::Result<Bytes> {
-    let program = env::current_exe()?;
-    let output =
-        Command::new(program).args([ARGUMENT, entrant.name, &length.to_string()]).output()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let mut figures = text.split_whitespace().map(str::parse);
-    match (figures.next(), figures.next()) {
-        (Some(Ok(allocated)), Some(Ok(resident))) if output.status.success() => {
-            Ok(Bytes { allocated, resident })
+/// The program that measures memory.
+pub struct Program(PathBuf);
+
+impl Program {
+    /// Builds it beside this one, with the same features.
+    pub fn build() -> io::Result<Self> {
+        let this = env::current_exe()?;
+        let (Some(profile), Some(target)) = (this.parent(), this.ancestors().nth(2)) else {
+            return Err(io::Error::other("this program is in no target directory"));
+        };
+        let features = [
+            ("peers", cfg!(feature = "peers")),
+            ("quota-slot-cache", cfg!(feature = "quota-slot-cache")),
+        ];
+        let features = features.into_iter().filter(|(_, on)| *on).map(|(name, _)| name);
+        let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        build.args(["build", "--quiet", "--locked", "--bin", "memory", "--no-default-features"]);
+        build.args(["--features", &features.collect::<Vec<_>>().join(",")]);
+        build.arg("--manifest-path").arg(report::bench().join("Cargo.toml"));
+        build.arg("--target-dir").arg(target);
+        if profile.ends_with("release") {
+            build.arg("--release");
         }
-        _ => Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+        if !build.status()?.success() {
+            return Err(io::Error::other("it was not built"));
+        }
+        Ok(Self(profile.join("memory")))
     }
-}
 
-/// In that process: prints the two figures.
-pub fn print(entrant: &Entrant, length: usize, setting: &Setting) {
-    const DIGITS: usize = 8;
-    let live = setting.keys;
-    let mut key = [keys::text(0, length)];
-    let before = resident();
-    let region = Region::new(ALLOCATOR);
-    let contender = (entrant.text)(setting);
-    for id in keys::each_once(live) {
-        // The end alone, in place: quick, and nothing else is allocated.
-        key[0].truncate(length - DIGITS);
-        write!(key[0], "{id:0DIGITS$}").expect("writing to a string");
-        contender.run(&key);
+    /// Measures one contender.
+    pub fn bytes(&self, contender: &str, length: usize) -> io::Result<Bytes> {
+        match self.figures(&["bytes", contender, &length.to_string()])?[..] {
+            [allocated, resident] => Ok(Bytes { allocated, resident }),
+            _ => Err(io::Error::other("two figures were expected")),
+        }
     }
-    let change = region.change();
-    let allocated = change.bytes_allocated as f64 - change.bytes_deallocated as f64;
-    let grown = resident() - before;
-    println!("{} {}", allocated / live as f64, grown / live as f64);
-}
 
-/// Allocations of brimful in each of many calls for live keys.
-pub fn allocations_per_call() -> f64 {
-    const CALLS: u64 = 100_000;
-    let limit = Limit::per_second(1000).expect("a limit within range");
-    let limiter = Limiter::builder(limit).max_keys(CALLS).build().expect("enough memory");
-    let keys: Vec<String> = keys::each_once(CALLS).map(|id| keys::text(id, keys::TEXT)).collect();
-    let all = |keys: &[String]| keys.iter().filter(|key| limiter.allow(key)).count();
-    all(&keys);
-    let region = Region::new(ALLOCATOR);
-    all(&keys);
-    let change = region.change();
-    (change.allocations + change.reallocations) as f64 / CALLS as f64
-}
+    /// Allocations of brimful in a call for a live key.
+    pub fn allocations_per_call(&self) -> io::Result<f64> {
+        match self.figures(&["allocations"])?[..] {
+            [allocations] => Ok(allocations),
+            _ => Err(io::Error::other("one figure was expected")),
+        }
+    }
 
-/// Resident bytes of this process.
-fn resident() -> f64 {
-    let rollup = fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
-    let kilobytes = rollup
-        .lines()
-        .find_map(|line| line.strip_prefix("Rss:")?.trim().strip_suffix("kB")?.trim().parse().ok());
-    kilobytes.unwrap_or(0.0) * 1024.0
+    fn figures(&self, arguments: &[&str]) -> io::Result<Vec<f64>> {
+        let output = Command::new(&self.0).args(arguments).output()?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(io::Error::other(said.trim().replace('\n', " ")));
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        text.split_whitespace().map(|word| word.parse().map_err(io::Error::other)).collect()
+    }
 }

@@ -21,12 +21,13 @@ struct Figure {
 pub struct Report {
     figures: Vec<Figure>,
     notes: Vec<String>,
-    load_before: String,
+    /// As it was when the run began.
+    surroundings: Vec<(&'static str, String)>,
 }
 
 impl Report {
-    pub fn new() -> Self {
-        Self { figures: Vec::new(), notes: Vec::new(), load_before: load() }
+    pub fn begin() -> Self {
+        Self { figures: Vec::new(), notes: Vec::new(), surroundings: surroundings() }
     }
 
     pub fn figure(
@@ -89,9 +90,10 @@ impl Report {
         );
         out += "```sh\ncargo run --release --manifest-path bench/Cargo.toml -- --full\n```\n\n";
         out += "| | |\n|---|---|\n";
-        for (name, value) in self.surroundings() {
+        for (name, value) in &self.surroundings {
             writeln!(out, "| {name} | {value} |")?;
         }
+        writeln!(out, "| load after it | {} |", load())?;
         out += "\nMedians of the rounds, and the least and most of them. The ratio is brimful's median \
                 to the contender's: below 1 brimful takes less.\n";
         let mut workloads: Vec<&str> = Vec::new();
@@ -128,30 +130,31 @@ impl Report {
         }
         Ok(out)
     }
+}
 
-    fn surroundings(&self) -> Vec<(&'static str, String)> {
-        let bench = bench().display().to_string();
-        let git = |args: &[&str]| said(Command::new("git").args(["-C", &bench]).args(args));
-        let changed = git(&["status", "--porcelain", "--", ":/", ":!RESULTS.md"]);
-        let dirty = if changed.is_empty() { "" } else { "-dirty" };
-        let lock = said(Command::new("git").args(["hash-object", &format!("{bench}/Cargo.lock")]));
-        let processor = read("/proc/cpuinfo")
-            .lines()
-            .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
-            .map_or_else(String::new, |(_, model)| model.to_owned());
-        let threads = std::thread::available_parallelism().map_or(0, |threads| threads.get());
-        let pages = read("/sys/kernel/mm/transparent_hugepage/enabled");
-        vec![
-            ("commit", git(&["rev-parse", "HEAD"]) + dirty),
-            ("`bench/Cargo.lock` (`git hash-object`)", lock),
-            ("compiler", said(Command::new("rustc").arg("--version"))),
-            ("processor", format!("{processor}, {threads} threads")),
-            ("kernel", read("/proc/sys/kernel/osrelease")),
-            ("transparent huge pages", pages),
-            ("date (UTC)", said(Command::new("date").args(["-u", "+%Y-%m-%d"]))),
-            ("load before and after (1, 5, 15 min)", format!("{}; {}", self.load_before, load())),
-        ]
-    }
+/// What the figures depend on besides the code.
+fn surroundings() -> Vec<(&'static str, String)> {
+    let bench = bench().display().to_string();
+    let git = |args: &[&str]| said(Command::new("git").args(["-C", &bench]).args(args));
+    let changed = git(&["status", "--porcelain", "--", ":/", ":!RESULTS.md"]);
+    let dirty = if changed.is_empty() { "" } else { "-dirty" };
+    let lock = said(Command::new("git").args(["hash-object", &format!("{bench}/Cargo.lock")]));
+    let processor = read("/proc/cpuinfo")
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
+        .map_or_else(String::new, |(_, model)| model.to_owned());
+    let threads = std::thread::available_parallelism().map_or(0, |threads| threads.get());
+    let pages = read("/sys/kernel/mm/transparent_hugepage/enabled");
+    vec![
+        ("commit", git(&["rev-parse", "HEAD"]) + dirty),
+        ("`bench/Cargo.lock` (`git hash-object`)", lock),
+        ("compiler", said(Command::new("rustc").arg("--version"))),
+        ("processor", format!("{processor}, {threads} threads")),
+        ("kernel", read("/proc/sys/kernel/osrelease")),
+        ("transparent huge pages", pages),
+        ("date (UTC)", said(Command::new("date").args(["-u", "+%Y-%m-%d"]))),
+        ("load before the run (1, 5, 15 min)", load()),
+    ]
 }
 
 /// The lines on who is not there.
@@ -161,7 +164,8 @@ pub fn note_absent(report: &mut Report) {
     }
 }
 
-fn bench() -> &'static Path {
+/// The directory of these measurements.
+pub fn bench() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use brimful::{Limit, Limiter, Nanos};
 
-use crate::contenders::{Entrant, Made, Setting};
+use crate::contenders::{self, Entrant, Made, Setting};
 use crate::keys::{self, Random};
 
 const KEYS: u64 = 20;
@@ -32,6 +32,21 @@ pub fn by_own_clock(entrants: &[Entrant]) -> Vec<Inexact> {
     }
     thread::sleep(PAUSE);
     runs.into_iter().filter_map(|mut run| run.again(&keys)).collect()
+}
+
+/// Many keys a call, by the limiter's own clock: what all keys together were admitted.
+pub fn batch_by_own_clock() -> Result<(), String> {
+    let keys: Vec<String> =
+        (0..CALLS).flat_map(|_| 0..KEYS).map(|id| keys::text(id, keys::TEXT)).collect();
+    let batch = contenders::batch(&LIMIT);
+    let before = Instant::now();
+    let admitted = batch.run(&keys) as u64;
+    let (least, most) = (KEYS * 10, KEYS * (10 + tokens_in(before.elapsed())));
+    if (least..=most).contains(&admitted) {
+        Ok(())
+    } else {
+        Err(format!("calls with many keys: admitted {admitted}, expected {least} to {most}"))
+    }
 }
 
 struct Run {

@@ -9,7 +9,7 @@ use std::time::Instant;
 use crate::contenders::{self, Contender, Entrant, Made, Setting};
 use crate::keys::{self, Popularity, Random, Zipf};
 use crate::measure::{self, Values};
-use crate::memory::{self, Bytes};
+use crate::memory::{Bytes, Program};
 use crate::report::Report;
 use crate::tail;
 
@@ -82,6 +82,8 @@ pub struct Plan {
     pub first_rounds: usize,
     /// Calls of each thread in a round of [`TAIL`].
     pub tail_calls: usize,
+    /// Contenders whose memory is measured with long keys too; all when there are none.
+    pub long_keys: &'static [&'static str],
     /// Whether [`NUMBERS`] is measured when it is not asked for by name.
     pub numbers: bool,
     /// Names asked for; all when there are none.
@@ -94,6 +96,7 @@ impl Plan {
         calls: 25_000,
         first_rounds: 1,
         tail_calls: 20_000,
+        long_keys: &["brimful", "governor", "quota"],
         numbers: false,
         only: Vec::new(),
     };
@@ -103,6 +106,7 @@ impl Plan {
         calls: 200_000,
         first_rounds: 7,
         tail_calls: 200_000,
+        long_keys: &[],
         numbers: true,
         only: Vec::new(),
     };
@@ -143,12 +147,7 @@ type Filled = Vec<(Entrant, Made<String>)>;
 /// Measures what the plan wants.
 pub fn measure(plan: &Plan, entrants: &[Entrant], report: &mut Report) {
     let mut random = Random::new(1);
-    bytes_per_key(plan, entrants, report);
-    if plan.wants(ALLOCATIONS) {
-        let mut values = Values::default();
-        values.push(memory::allocations_per_call());
-        report.figure(ALLOCATIONS, "brimful", "allocations", values);
-    }
+    memory(plan, entrants, report);
     let live: Vec<String> = keys::each_once(LIVE).map(|id| keys::text(id, keys::TEXT)).collect();
     usual(plan, entrants, &live, &mut random, report);
     if plan.wants(DENIED) {
@@ -398,22 +397,50 @@ fn numbers(plan: &Plan, entrants: &[Entrant], random: &mut Random, report: &mut 
     report.ratios(NUMBERS);
 }
 
-/// Bytes for each key, two processes at a time: nothing is timed in them.
-fn bytes_per_key(plan: &Plan, entrants: &[Entrant], report: &mut Report) {
-    if !plan.wants(BYTES) && !plan.wants(RESIDENT) {
+/// What is measured in processes of their own, two at a time: nothing is timed in them.
+fn memory(plan: &Plan, entrants: &[Entrant], report: &mut Report) {
+    let bytes = [BYTES, RESIDENT].into_iter().any(|name| plan.wants(name));
+    if !bytes && !plan.wants(ALLOCATIONS) {
         return;
     }
+    let program = match Program::build() {
+        Ok(program) => program,
+        Err(error) => return report.note(format!("absent all memory: {error}")),
+    };
+    if plan.wants(ALLOCATIONS) {
+        match program.allocations_per_call() {
+            Ok(allocations) => {
+                let values = Values::from(allocations);
+                report.figure(ALLOCATIONS, "brimful", "allocations", values);
+            }
+            Err(error) => report.note(format!("absent brimful {ALLOCATIONS}: {error}")),
+        }
+    }
+    if bytes {
+        bytes_per_key(plan, &program, entrants, report);
+    }
+}
+
+fn bytes_per_key(plan: &Plan, program: &Program, entrants: &[Entrant], report: &mut Report) {
     // The floor of the hash alone has no store, and two have the store of another.
     const LEFT_OUT: [&str; 3] = ["floor-hash", "brimful-decision", "governor-foldhash"];
-    let storing = || entrants.iter().filter(|entrant| !LEFT_OUT.contains(&entrant.name));
-    for length in [keys::TEXT, 200] {
-        let found = by_twos(storing(), |entrant| memory::of(entrant, length));
+    let storing = |names: &'static [&'static str]| {
+        entrants.iter().filter(move |entrant| {
+            let wanted = names.is_empty() || names.contains(&entrant.name);
+            wanted && !LEFT_OUT.contains(&entrant.name)
+        })
+    };
+    for (length, names) in [(keys::TEXT, Default::default()), (200, plan.long_keys)] {
+        let found = by_twos(storing(names), |entrant| program.bytes(entrant.name, length));
         for name in [BYTES, RESIDENT].into_iter().filter(|name| plan.wants(name)) {
             let workload = format!("{name}/{length}");
-            for (entrant, found) in storing().zip(&found) {
+            for (entrant, found) in storing(names).zip(&found) {
                 report_bytes(&workload, entrant, found, report);
             }
             report.ratios(&workload);
+            if !names.is_empty() {
+                report.note(format!("note {workload} these contenders alone; all in a full run"));
+            }
         }
     }
 }
@@ -421,9 +448,8 @@ fn bytes_per_key(plan: &Plan, entrants: &[Entrant], report: &mut Report) {
 fn report_bytes(workload: &str, entrant: &Entrant, found: &io::Result<Bytes>, report: &mut Report) {
     match found {
         Ok(Bytes { allocated, resident }) => {
-            let mut values = Values::default();
-            values.push(if workload.starts_with(BYTES) { *allocated } else { *resident });
-            report.figure(workload, entrant.name, "B/key", values);
+            let value = if workload.starts_with(BYTES) { *allocated } else { *resident };
+            report.figure(workload, entrant.name, "B/key", Values::from(value));
         }
         Err(error) => report.note(format!("absent {} {workload}: {error}", entrant.name)),
     }
