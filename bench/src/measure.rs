@@ -1,7 +1,8 @@
 //! Rounds of timed runs, the contenders of each round in another order.
 
+use std::collections::VecDeque;
 use std::hint::black_box;
-use std::sync::Barrier;
+use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -105,4 +106,25 @@ pub fn on_threads<I: Send, O: Send>(
         let threads: Vec<_> = inputs.map(|input| scope.spawn(move || work(input))).collect();
         threads.into_iter().map(|thread| thread.join().expect("a thread that panicked")).collect()
     })
+}
+
+/// Does untimed work for all inputs on two threads; the outputs are in the order of the inputs.
+pub fn by_twos<I: Send, O: Send>(
+    inputs: impl Iterator<Item = I>,
+    work: impl Fn(I) -> O + Sync,
+) -> Vec<O> {
+    let queue: Mutex<VecDeque<(usize, I)>> = Mutex::new(inputs.enumerate().collect());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    let mut outputs: Vec<(usize, O)> = on_threads([(); 2].into_iter(), |()| {
+        let mut outputs = Vec::new();
+        while let Some((place, input)) = next() {
+            outputs.push((place, work(input)));
+        }
+        outputs
+    })
+    .into_iter()
+    .flatten()
+    .collect();
+    outputs.sort_by_key(|(place, _)| *place);
+    outputs.into_iter().map(|(_, output)| output).collect()
 }

@@ -7,20 +7,82 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::report;
+use crate::contenders::Entrant;
+use crate::keys;
+use crate::measure::{self, Values};
+use crate::report::{self, Report};
+use crate::workload::{ALLOCATIONS, BYTES, Plan, RESIDENT};
+
+/// What is measured in processes of their own, two at a time: nothing is timed in them.
+pub fn measure(plan: &Plan, entrants: &[Entrant], report: &mut Report) {
+    let bytes = [BYTES, RESIDENT].into_iter().any(|name| plan.wants(name));
+    if !bytes && !plan.wants(ALLOCATIONS) {
+        return;
+    }
+    let program = match Program::build() {
+        Ok(program) => program,
+        Err(error) => return report.note(format!("absent all memory: {error}")),
+    };
+    if plan.wants(ALLOCATIONS) {
+        match program.allocations_per_call() {
+            Ok(allocations) => {
+                let values = Values::from(allocations);
+                report.figure(ALLOCATIONS, "brimful", "allocations", values);
+            }
+            Err(error) => report.note(format!("absent brimful {ALLOCATIONS}: {error}")),
+        }
+    }
+    if bytes {
+        bytes_per_key(plan, &program, entrants, report);
+    }
+}
+
+fn bytes_per_key(plan: &Plan, program: &Program, entrants: &[Entrant], report: &mut Report) {
+    // The floor of the hash alone has no store, and two have the store of another.
+    const LEFT_OUT: [&str; 3] = ["floor-hash", "brimful-decision", "governor-foldhash"];
+    let storing = |names: &'static [&'static str]| {
+        entrants.iter().filter(move |entrant| {
+            let wanted = names.is_empty() || names.contains(&entrant.name);
+            wanted && !LEFT_OUT.contains(&entrant.name)
+        })
+    };
+    for (length, names) in [(keys::TEXT, Default::default()), (200, plan.long_keys)] {
+        let found = measure::by_twos(storing(names), |entrant| program.bytes(entrant.name, length));
+        for name in [BYTES, RESIDENT].into_iter().filter(|name| plan.wants(name)) {
+            let workload = format!("{name}/{length}");
+            for (entrant, found) in storing(names).zip(&found) {
+                report_bytes(&workload, entrant, found, report);
+            }
+            report.ratios(&workload);
+            if !names.is_empty() {
+                report.note(format!("note {workload} these contenders alone; all in a full run"));
+            }
+        }
+    }
+}
+
+fn report_bytes(workload: &str, entrant: &Entrant, found: &io::Result<Bytes>, report: &mut Report) {
+    match found {
+        Ok(Bytes { allocated, resident }) => {
+            let value = if workload.starts_with(BYTES) { *allocated } else { *resident };
+            report.figure(workload, entrant.name, "B/key", Values::from(value));
+        }
+        Err(error) => report.note(format!("absent {} {workload}: {error}", entrant.name)),
+    }
+}
 
 /// Bytes for each key.
-pub struct Bytes {
-    pub allocated: f64,
-    pub resident: f64,
+struct Bytes {
+    allocated: f64,
+    resident: f64,
 }
 
 /// The program that measures memory.
-pub struct Program(PathBuf);
+struct Program(PathBuf);
 
 impl Program {
     /// Builds it beside this one, with the same features.
-    pub fn build() -> io::Result<Self> {
+    fn build() -> io::Result<Self> {
         let this = env::current_exe()?;
         let (Some(profile), Some(target)) = (this.parent(), this.ancestors().nth(2)) else {
             return Err(io::Error::other("this program is in no target directory"));
@@ -45,7 +107,7 @@ impl Program {
     }
 
     /// Measures one contender.
-    pub fn bytes(&self, contender: &str, length: usize) -> io::Result<Bytes> {
+    fn bytes(&self, contender: &str, length: usize) -> io::Result<Bytes> {
         match self.figures(&["bytes", contender, &length.to_string()])?[..] {
             [allocated, resident] => Ok(Bytes { allocated, resident }),
             _ => Err(io::Error::other("two figures were expected")),
@@ -53,7 +115,7 @@ impl Program {
     }
 
     /// Allocations of brimful in a call for a live key.
-    pub fn allocations_per_call(&self) -> io::Result<f64> {
+    fn allocations_per_call(&self) -> io::Result<f64> {
         match self.figures(&["allocations"])?[..] {
             [allocations] => Ok(allocations),
             _ => Err(io::Error::other("one figure was expected")),

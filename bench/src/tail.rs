@@ -45,7 +45,7 @@ pub fn measure(
     let refilled = Setting::per_second(10, LIVE);
     let owing = Setting::per_hour(1, 1000, LIVE);
     let ours = [("brimful", refilled), ("brimful-owing", owing)];
-    let ours = workload::by_twos(ours.into_iter(), |(name, setting)| {
+    let ours = measure::by_twos(ours.into_iter(), |(name, setting)| {
         let contender: Made<String> = Box::new(contenders::Allow(contenders::limiter(&setting)));
         contender.run(live);
         (name, contender)

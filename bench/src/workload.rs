@@ -1,15 +1,12 @@
 //! The workloads by name: what each prepares, and what is asked of it.
 
-use std::collections::VecDeque;
-use std::io;
 use std::mem;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::contenders::{self, Contender, Entrant, Made, Setting};
 use crate::keys::{self, Popularity, Random, Zipf};
 use crate::measure::{self, Values};
-use crate::memory::{Bytes, Program};
+use crate::memory;
 use crate::report::Report;
 use crate::tail;
 
@@ -57,8 +54,8 @@ const NUMBERS: &str = "u64-1e7-uniform-1t";
 const DENIED: &str = "denied-1e6-1t";
 const FIRST: &str = "first-1e6";
 const CONSTRUCT: &str = "construct-1e6";
-const BYTES: &str = "bytes-text-1e6";
-const RESIDENT: &str = "rss-text-1e6";
+pub const BYTES: &str = "bytes-text-1e6";
+pub const RESIDENT: &str = "rss-text-1e6";
 pub const ALLOCATIONS: &str = "allocs-per-call";
 const TAIL: &str = "p999-bound";
 
@@ -111,7 +108,7 @@ impl Plan {
         only: Vec::new(),
     };
 
-    fn wants(&self, name: &str) -> bool {
+    pub fn wants(&self, name: &str) -> bool {
         if self.only.is_empty() {
             name != NUMBERS || self.numbers
         } else {
@@ -147,7 +144,7 @@ type Filled = Vec<(Entrant, Made<String>)>;
 /// Measures what the plan wants.
 pub fn measure(plan: &Plan, entrants: &[Entrant], report: &mut Report) {
     let mut random = Random::new(1);
-    memory(plan, entrants, report);
+    memory::measure(plan, entrants, report);
     let live: Vec<String> = keys::each_once(LIVE).map(|id| keys::text(id, keys::TEXT)).collect();
     usual(plan, entrants, &live, &mut random, report);
     if plan.wants(DENIED) {
@@ -228,7 +225,7 @@ fn first(
     let mut order: Vec<usize> = (0..entrants.len()).collect();
     let mut filled = Filled::new();
     for _ in 0..plan.first_rounds {
-        by_twos(filled.drain(..), drop);
+        measure::by_twos(filled.drain(..), drop);
         random.shuffle(&mut order);
         for &index in &order {
             let start = Instant::now();
@@ -268,33 +265,12 @@ fn fill(entrants: &[Entrant], setting: &Setting, keys: &[String]) -> Filled {
         contender.run(keys);
         contender
     };
-    entrants.iter().copied().zip(by_twos(entrants.iter(), make)).collect()
+    entrants.iter().copied().zip(measure::by_twos(entrants.iter(), make)).collect()
 }
 
 /// Leaves the memory to the end of the process: giving back millions of keys takes seconds.
 fn leave(filled: Filled) {
     mem::forget(filled);
-}
-
-/// Does untimed work for all inputs on two threads; the outputs are in the order of the inputs.
-pub fn by_twos<I: Send, O: Send>(
-    inputs: impl Iterator<Item = I>,
-    work: impl Fn(I) -> O + Sync,
-) -> Vec<O> {
-    let queue: Mutex<VecDeque<(usize, I)>> = Mutex::new(inputs.enumerate().collect());
-    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-    let mut outputs: Vec<(usize, O)> = measure::on_threads([(); 2].into_iter(), |()| {
-        let mut outputs = Vec::new();
-        while let Some((place, input)) = next() {
-            outputs.push((place, work(input)));
-        }
-        outputs
-    })
-    .into_iter()
-    .flatten()
-    .collect();
-    outputs.sort_by_key(|(place, _)| *place);
-    outputs.into_iter().map(|(_, output)| output).collect()
 }
 
 impl Stream {
@@ -381,7 +357,7 @@ fn numbers(plan: &Plan, entrants: &[Entrant], random: &mut Random, report: &mut 
     let setting = Setting { keys: MANY, ..USUAL };
     let live: Vec<u64> = keys::each_once(MANY).collect();
     let able = || entrants.iter().filter_map(|entrant| Some((entrant, entrant.number?)));
-    let filled = by_twos(able(), |(_, make)| {
+    let filled = measure::by_twos(able(), |(_, make)| {
         let contender = make(&setting);
         contender.run(&live);
         contender
@@ -395,62 +371,4 @@ fn numbers(plan: &Plan, entrants: &[Entrant], random: &mut Random, report: &mut 
         report.figure(NUMBERS, entrant.name, "ns", taken.ns);
     }
     report.ratios(NUMBERS);
-}
-
-/// What is measured in processes of their own, two at a time: nothing is timed in them.
-fn memory(plan: &Plan, entrants: &[Entrant], report: &mut Report) {
-    let bytes = [BYTES, RESIDENT].into_iter().any(|name| plan.wants(name));
-    if !bytes && !plan.wants(ALLOCATIONS) {
-        return;
-    }
-    let program = match Program::build() {
-        Ok(program) => program,
-        Err(error) => return report.note(format!("absent all memory: {error}")),
-    };
-    if plan.wants(ALLOCATIONS) {
-        match program.allocations_per_call() {
-            Ok(allocations) => {
-                let values = Values::from(allocations);
-                report.figure(ALLOCATIONS, "brimful", "allocations", values);
-            }
-            Err(error) => report.note(format!("absent brimful {ALLOCATIONS}: {error}")),
-        }
-    }
-    if bytes {
-        bytes_per_key(plan, &program, entrants, report);
-    }
-}
-
-fn bytes_per_key(plan: &Plan, program: &Program, entrants: &[Entrant], report: &mut Report) {
-    // The floor of the hash alone has no store, and two have the store of another.
-    const LEFT_OUT: [&str; 3] = ["floor-hash", "brimful-decision", "governor-foldhash"];
-    let storing = |names: &'static [&'static str]| {
-        entrants.iter().filter(move |entrant| {
-            let wanted = names.is_empty() || names.contains(&entrant.name);
-            wanted && !LEFT_OUT.contains(&entrant.name)
-        })
-    };
-    for (length, names) in [(keys::TEXT, Default::default()), (200, plan.long_keys)] {
-        let found = by_twos(storing(names), |entrant| program.bytes(entrant.name, length));
-        for name in [BYTES, RESIDENT].into_iter().filter(|name| plan.wants(name)) {
-            let workload = format!("{name}/{length}");
-            for (entrant, found) in storing(names).zip(&found) {
-                report_bytes(&workload, entrant, found, report);
-            }
-            report.ratios(&workload);
-            if !names.is_empty() {
-                report.note(format!("note {workload} these contenders alone; all in a full run"));
-            }
-        }
-    }
-}
-
-fn report_bytes(workload: &str, entrant: &Entrant, found: &io::Result<Bytes>, report: &mut Report) {
-    match found {
-        Ok(Bytes { allocated, resident }) => {
-            let value = if workload.starts_with(BYTES) { *allocated } else { *resident };
-            report.figure(workload, entrant.name, "B/key", Values::from(value));
-        }
-        Err(error) => report.note(format!("absent {} {workload}: {error}", entrant.name)),
-    }
 }
