@@ -133,6 +133,10 @@ pub fn by_given_times() -> Result<(), String> {
                 now += random.below(2 * burst * period / tokens + 1);
             }
             let (key, cost) = (random.below(KEYS), random.below(burst.min(3) + 1));
+            if random.below(4) == 0 {
+                // The first nanosecond at which it is admitted, or the last at which it is not.
+                now = now.max(model.ready_at(key as usize, cost) - random.below(2));
+            }
             let ours = limiter.try_acquire_at(key, cost, Nanos::from_nanos(now)).is_allowed();
             let right = model.admits(key as usize, cost, now);
             if ours != right {
@@ -156,6 +160,12 @@ impl Model {
     fn new(tokens: u64, period: u64, burst: u64) -> Self {
         let full_at = vec![0; KEYS as usize];
         Self { tokens: tokens.into(), period: period.into(), burst: burst.into(), full_at }
+    }
+
+    /// The first time, in nanoseconds, at which the cost is admitted; 1 when it always was.
+    fn ready_at(&self, key: usize, cost: u64) -> u64 {
+        let due = self.full_at[key] + (i128::from(cost) - self.burst) * self.period;
+        u64::try_from((due + self.tokens - 1).div_euclid(self.tokens)).unwrap_or(1).max(1)
     }
 
     fn admits(&mut self, key: usize, cost: u64, now: u64) -> bool {
