@@ -58,7 +58,11 @@ fn main() {
 
 /// A key of four segments, 24 bytes and more.
 fn key(n: u64) -> String {
-    format!("tenant:{:05}:{}:{n}", n % 20_000, if n % 2 == 0 { "search" } else { "upload" })
+    format!(
+        "tenant:{:05}:{}:{n}",
+        n % 20_000,
+        if n.is_multiple_of(2) { "search" } else { "upload" }
+    )
 }
 
 fn policy(n: u64) -> Policy {
