@@ -1,11 +1,16 @@
 //! The one place that reads a clock.
 
+// Where there is no counter, it is only tested.
+#[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
+mod ticks;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::sync::{AtomicU64, Ordering};
 use crate::time::Nanos;
+use ticks::Ticks;
 
 /// A source of the current time, for verbs that are not given one.
 ///
@@ -103,23 +108,76 @@ impl Clock for ManualClock {
 
 /// The clock of one limiter; the usual one without a virtual call.
 pub(crate) enum Source {
-    System(SystemClock),
+    /// The usual one, asked as seldom as the processor's tick counter allows.
+    System(SystemClock, Ticks),
     Custom(Box<dyn Clock>),
 }
 
 impl Source {
+    /// The default.
+    pub(crate) fn system() -> Self {
+        Self::System(SystemClock::new(), Ticks::default())
+    }
+
+    #[inline]
     pub(crate) fn now(&self) -> Nanos {
         match self {
-            Self::System(clock) => clock.now(),
+            Self::System(clock, ticks) => counter::now(clock, ticks),
             Self::Custom(clock) => clock.now(),
         }
+    }
+}
+
+/// The tick counter, where the kernel itself counts time by it: then it is the same on all
+/// processors, and goes at one rate.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod counter {
+    use std::sync::LazyLock;
+
+    use tick_counter::x86_64_tick_counter as count;
+
+    use super::{Clock as _, SystemClock, Ticks};
+    use crate::time::Nanos;
+
+    #[inline]
+    pub(super) fn now(clock: &SystemClock, ticks: &Ticks) -> Nanos {
+        match ticks.at(count()) {
+            Some(now) => Nanos::from_nanos(now),
+            None => ask(clock, ticks),
+        }
+    }
+
+    #[cold]
+    fn ask(clock: &SystemClock, ticks: &Ticks) -> Nanos {
+        let before = count();
+        let now = clock.now();
+        match *IS_USED {
+            true => Nanos::from_nanos(ticks.take(before, now.as_nanos(), count())),
+            false => now,
+        }
+    }
+
+    static IS_USED: LazyLock<bool> = LazyLock::new(|| {
+        let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        let source = std::fs::read_to_string(source).unwrap_or_default();
+        matches!(source.trim(), "tsc" | "kvm-clock")
+    });
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod counter {
+    use super::{Clock as _, SystemClock, Ticks};
+    use crate::time::Nanos;
+
+    pub(super) fn now(clock: &SystemClock, _: &Ticks) -> Nanos {
+        clock.now()
     }
 }
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::System(clock) => clock.fmt(f),
+            Self::System(clock, _) => clock.fmt(f),
             Self::Custom(_) => f.write_str("Custom"),
         }
     }

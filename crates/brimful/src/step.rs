@@ -204,11 +204,10 @@ impl Plan {
     ) -> Decision {
         let Ruling { settled, is_admitted, write, .. } = ruling;
         let (at, behind) = (settled.at, u128::from(settled.behind));
-        let limits = || self.machines.iter().zip(settled.levels).enumerate();
         let mut worst = Verdict::Admit;
         let mut refused_by = None;
         if !is_admitted {
-            for (index, (machine, level)) in limits() {
+            for (index, (machine, level)) in self.each(&settled.levels).enumerate() {
                 let verdict = machine.verdict(level, cost, at, arena);
                 if verdict > worst {
                     (worst, refused_by) = (verdict, Some(index));
@@ -218,7 +217,7 @@ impl Plan {
         let mut least = None;
         let mut remaining = u64::MAX;
         let mut reset_after = 0;
-        for (index, (machine, level)) in limits() {
+        for (index, (machine, level)) in self.each(&settled.levels).enumerate() {
             let figures: Figures = match write {
                 Write::Charge(cost) => machine.figures_after(level, *cost, at, arena),
                 Write::Anchor | Write::Nothing => machine.figures(level, at, arena),

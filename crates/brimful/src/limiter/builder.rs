@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Limiter;
 use crate::algorithm::arena::Arena;
-use crate::clock::{Clock, Source, SystemClock};
+use crate::clock::{Clock, Source};
 use crate::error::Error;
 use crate::hash::Secret;
 use crate::policy::Policy;
@@ -169,7 +169,7 @@ impl LimiterBuilder {
             max_limits,
             max_log_entries: usize::try_from(shape.log_entries).unwrap_or(usize::MAX),
             secret: self.secret.map_or_else(Secret::random, Secret::new),
-            clock: self.clock.unwrap_or_else(|| Source::System(SystemClock::new())),
+            clock: self.clock.unwrap_or_else(|| Source::system()),
             max_keys,
         })
     }
