@@ -1,6 +1,7 @@
-//! What keys take in memory: asked of the allocator, and resident. Each contender is measured in a
-//! process of its own, because what one gives back another would get. That process is another
-//! program, `src/bin/memory.rs`: it counts allocations, which would slow down those that are timed.
+//! What keys take in memory: asked of the allocator or mapped, and resident. Each contender is
+//! measured in a process of its own, because what one gives back another would get. That process is
+//! another program, `src/bin/memory.rs`: it counts allocations, which would slow down those that are
+//! timed.
 
 use std::env;
 use std::io;

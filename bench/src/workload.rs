@@ -34,7 +34,8 @@ pub const ALL: [(&str, &str); 15] = [
     (CONSTRUCT, "making that limiter"),
     (
         BYTES,
-        "what 10^6 keys ask of the allocator; after the slash the length of the keys; \
+        "what 10^6 keys ask of the allocator, and what is mapped beside it; after the slash the \
+         length of the keys; \
          brimful-decision has brimful's store, governor-foldhash governor's",
     ),
     (RESIDENT, "by how much 10^6 keys make the process's resident memory grow"),

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use brimful::{AsKey, Decision, Limit, Limiter};
+use brimful::{AsKey, Limit, Limiter};
 
 use super::{Check, Contender, Entrant, Made, Setting};
 
@@ -63,7 +63,7 @@ impl Contender<String> for Batch {
         let mut decisions = Vec::with_capacity(BATCH);
         let mut admitted = 0;
         for keys in keys.chunks(BATCH) {
-            try_acquire_many(&self.0, black_box(keys), &mut decisions);
+            self.0.try_acquire_many(black_box(keys), &mut decisions);
             admitted += black_box(&decisions).iter().filter(|one| one.is_allowed()).count();
         }
         admitted
@@ -74,16 +74,9 @@ impl Contender<String> for Batch {
         let mut decisions = Vec::with_capacity(BATCH);
         for keys in keys.chunks(BATCH) {
             let start = Instant::now();
-            try_acquire_many(&self.0, black_box(keys), &mut decisions);
+            self.0.try_acquire_many(black_box(keys), &mut decisions);
             black_box(&decisions);
             times.push(start.elapsed().as_nanos() as u64);
         }
     }
-}
-
-/// TODO: `limiter.try_acquire_many(keys, decisions)` once there is one; until then the row is one
-/// call a key.
-fn try_acquire_many<K: AsKey>(limiter: &Limiter, keys: &[K], decisions: &mut Vec<Decision>) {
-    decisions.clear();
-    decisions.extend(keys.iter().map(|key| limiter.try_acquire(key)));
 }
