@@ -116,7 +116,10 @@ pub(crate) enum Source {
 impl Source {
     /// The default.
     pub(crate) fn system() -> Self {
-        Self::System(SystemClock::new(), Ticks::default())
+        let source = Self::System(SystemClock::new(), Ticks::default());
+        // The first reading finds out what there is, so that no call has to.
+        source.now();
+        source
     }
 
     #[inline]

@@ -113,6 +113,12 @@ impl Rows {
         Some(row.plan.policy())
     }
 
+    /// Whether no policy ever came with a call, so that sets that are locked now hold rows of the
+    /// rules alone.
+    pub(crate) fn are_fixed(&self) -> bool {
+        !self.has_given.load(Ordering::Relaxed)
+    }
+
     /// The limits of a row of the rules.
     pub(crate) fn fixed_plan(&self, number: u32) -> Option<&Plan> {
         Some(&self.fixed.get(usize::try_from(number).ok()?)?.plan)

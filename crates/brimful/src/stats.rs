@@ -2,15 +2,23 @@
 
 use crate::sync::{self, AtomicU64, Ordering};
 
-/// Counters are spread over this many places, of which each thread has one, so that few threads
-/// share one.
-const STRIPES: usize = 16;
+/// The first threads of a process have a place of their own in each limiter, where nobody else counts;
+/// all later ones share some more.
+const ALONE: usize = 32;
+const SHARED: usize = 8;
 
 /// One counter.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
 impl Counter {
+    /// Adds 1, when no other thread does so at the same time. (An addition that may be shared waits for
+    /// all that was written before it; this one does not.)
+    #[inline]
+    fn add_alone(&self) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
     pub(crate) fn add(&self, by: u64) {
         self.0.fetch_add(by, Ordering::Relaxed);
     }
@@ -46,7 +54,7 @@ struct Stripe {
 /// What was decided, in all and by row.
 #[derive(Debug)]
 pub(crate) struct DecisionCounters {
-    stripes: [Stripe; STRIPES],
+    stripes: Box<[Stripe]>,
     /// The last is for all rows that come with calls.
     denied_by_row: Box<[Counter]>,
     resolved: Counter,
@@ -57,7 +65,7 @@ impl DecisionCounters {
     /// For `rows` rows of the rules.
     pub(crate) fn new(rows: usize) -> Self {
         Self {
-            stripes: Default::default(),
+            stripes: (0..ALONE + SHARED).map(|_| Stripe::default()).collect(),
             denied_by_row: (0..=rows).map(|_| Counter::default()).collect(),
             resolved: Counter::default(),
             unknown_tier: Counter::default(),
@@ -85,15 +93,31 @@ impl DecisionCounters {
     /// Counts one decision.
     #[inline]
     pub(crate) fn count(&self, allowed: bool, row: u32) {
-        let Some(stripe) = self.stripes.get(sync::thread_number() % STRIPES) else { return };
-        if allowed {
-            stripe.admitted.add(1);
-        } else {
-            stripe.denied.add(1);
-            let row = usize::try_from(row).unwrap_or(usize::MAX);
-            if let Some(counter) = self.denied_by_row.get(row).or(self.denied_by_row.last()) {
-                counter.add(1);
-            }
+        let number = usize::try_from(sync::thread_number()).unwrap_or(usize::MAX);
+        match self.stripes.get(number) {
+            Some(own) if number < ALONE => match allowed {
+                true => own.admitted.add_alone(),
+                false => own.denied.add_alone(),
+            },
+            _ => self.count_shared(allowed, number),
+        }
+        if !allowed {
+            self.count_denied_by(row);
+        }
+    }
+
+    #[cold]
+    fn count_shared(&self, allowed: bool, number: usize) {
+        if let Some(stripe) = self.stripes.get(ALONE + number % SHARED) {
+            let counter = if allowed { &stripe.admitted } else { &stripe.denied };
+            counter.add(1);
+        }
+    }
+
+    fn count_denied_by(&self, row: u32) {
+        let row = usize::try_from(row).unwrap_or(usize::MAX);
+        if let Some(counter) = self.denied_by_row.get(row).or(self.denied_by_row.last()) {
+            counter.add(1);
         }
     }
 

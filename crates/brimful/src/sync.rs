@@ -1,7 +1,6 @@
 //! The atomics and the way to wait for one: all that threads share goes through here.
 
 use std::cell::Cell;
-use std::sync::atomic::AtomicUsize;
 
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 pub(crate) use std::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -21,32 +20,58 @@ pub(crate) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     lock.write().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// A number for the calling thread, the same for as long as it runs; others may have it as well.
+/// The number of the calling thread: threads are counted from 0 on as they ask first, and numbers are
+/// not used again. (Giving them back would need memory for each thread.)
 #[inline]
-pub(crate) fn thread_number() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
+pub(crate) fn thread_number() -> u32 {
     thread_local! {
-        static NUMBER: Cell<Option<usize>> = const { Cell::new(None) };
+        static NUMBER: Cell<u32> = const { Cell::new(u32::MAX) };
     }
-    NUMBER.with(|number| {
-        number.get().unwrap_or_else(|| {
-            let next = NEXT.fetch_add(1, Ordering::Relaxed);
-            number.set(Some(next));
-            next
-        })
+    NUMBER.with(|number| match number.get() {
+        u32::MAX => {
+            let chosen = next_number();
+            number.set(chosen);
+            chosen
+        }
+        chosen => chosen,
     })
 }
 
-/// How long a waiter spins before it lets another thread run.
-const SPINS: u32 = 64;
+#[cold]
+fn next_number() -> u32 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    u32::try_from(NEXT.fetch_add(1, Ordering::Relaxed)).unwrap_or(u32::MAX - 1)
+}
 
-/// Called between attempts to take a lock bit: spins briefly, then yields, so that a holder which
-/// was descheduled can go on.
+/// Called between attempts to take a lock bit: waits twice as long each time, so that a holder who
+/// comes again and again is not slowed down by being asked, and a waiter who met it by chance loses
+/// little; after some microseconds it yields, so that a holder who was descheduled can go on.
 pub(crate) fn wait(attempts: &mut u32) {
-    *attempts = attempts.saturating_add(1);
-    if *attempts < SPINS {
-        std::hint::spin_loop();
+    const DOUBLINGS: u32 = 7;
+    if *attempts < DOUBLINGS {
+        for _ in 0..1_u32 << *attempts {
+            std::hint::spin_loop();
+        }
+        *attempts += 1;
     } else {
         std::thread::yield_now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_have_numbers_of_their_own() {
+        let ask = || (thread_number(), thread_number());
+        let mut numbers: Vec<(u32, u32)> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..50).map(|_| scope.spawn(ask)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(numbers.iter().all(|(first, second)| first == second));
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 50);
     }
 }

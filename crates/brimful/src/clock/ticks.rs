@@ -53,7 +53,7 @@ impl Ticks {
         let rate = self.rate.load(Ordering::Relaxed);
         let holds = self.holds.load(Ordering::Relaxed);
         fence(Ordering::Acquire);
-        let is_whole = version % 2 == 0 && version == self.version.load(Ordering::Relaxed);
+        let is_whole = version.is_multiple_of(2) && version == self.version.load(Ordering::Relaxed);
         // A counter that is behind has passed nearly 2^64 ticks.
         (is_whole && passed < holds).then(|| now.saturating_add(scaled(passed, rate)))
     }
@@ -65,7 +65,7 @@ impl Ticks {
             return said;
         }
         let version = self.version.load(Ordering::Relaxed);
-        let is_free = version % 2 == 0
+        let is_free = version.is_multiple_of(2)
             && self
                 .version
                 .compare_exchange(version, version + 1, Ordering::Acquire, Ordering::Relaxed)

@@ -169,7 +169,7 @@ impl LimiterBuilder {
             max_limits,
             max_log_entries: usize::try_from(shape.log_entries).unwrap_or(usize::MAX),
             secret: self.secret.map_or_else(Secret::random, Secret::new),
-            clock: self.clock.unwrap_or_else(|| Source::system()),
+            clock: self.clock.unwrap_or_else(Source::system),
             max_keys,
         })
     }

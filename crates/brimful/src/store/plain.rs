@@ -98,7 +98,8 @@ impl Store {
         let low = self.line(first.min(second))?.lock();
         let high = self.line(first.max(second))?.lock();
         let (first, second) = if first < second { (&low, &high) } else { (&high, &low) };
-        if first.0.holds(fingerprint) || second.0.holds(fingerprint) {
+        let is_known = first.0.holds(fingerprint) || second.0.holds(fingerprint);
+        if is_known || !rows.are_fixed() {
             return None;
         }
         let now = (request.now)();
@@ -185,7 +186,7 @@ impl<'a> Line<'a> {
         (0..SLOTS).find(|at| self.read(*at).is_none())
     }
 
-    /// A slot of a row of the rules that is as good as new.
+    /// A slot that is as good as new.
     fn refilled(self, rows: &Rows, now: Nanos) -> Option<usize> {
         let is_full = |Content { row, state, .. }: Content| {
             let [level] = state.levels;
