@@ -140,7 +140,6 @@ fn slowed(rate: u64, ahead: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicBool;
 
     /// A clock that goes on by random steps, and a counter of some frequency that wanders beside it.
     struct World {
@@ -251,32 +250,42 @@ mod tests {
     /// Words that were written together are read together.
     #[test]
     fn readers_never_see_half_a_reading() {
-        const STEPS: u64 = 200_000;
-        // Rates in turn: 1 and 2 ns a tick, each for 2 ms of the counter's time; on the line of its own
-        // while, every reading is exact.
-        let ticks = Ticks::default();
-        let is_over = AtomicBool::new(false);
-        let counter = AtomicU64::new(1);
+        const READINGS: u64 = 5_000_000;
+        /// Counted when it is dropped, also by a reader that fails.
+        struct Reader<'a>(&'a AtomicU64);
+        impl Drop for Reader<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        // All readings lie on one line, so that each is exact, whichever the reader meets.
         let said_at = |ticks: u64| 1_000_000_000 + ticks;
+        let ticks = Ticks::default();
+        let counter = AtomicU64::new(1);
+        let readers = AtomicU64::new(2);
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
+                    let _reader = Reader(&readers);
                     let mut seen = 0_u64;
-                    while !is_over.load(Ordering::Relaxed) {
+                    while seen < READINGS {
                         let at = counter.load(Ordering::Relaxed) + seen % 1000;
-                        if let Some(now) = ticks.at(at) {
-                            assert_eq!(now, said_at(at));
-                            seen += 1;
+                        match ticks.at(at) {
+                            Some(now) => {
+                                assert_eq!(now, said_at(at));
+                                seen += 1;
+                            }
+                            None => std::thread::yield_now(),
                         }
                     }
                 });
             }
-            for step in 0..STEPS {
-                let at = 1 + step * (SHORTEST + step % 7);
+            let mut at = 1;
+            while readers.load(Ordering::Relaxed) > 0 {
+                at += SHORTEST + at % 7;
                 ticks.take(at, said_at(at), at + 10);
                 counter.store(at, Ordering::Relaxed);
             }
-            is_over.store(true, Ordering::Relaxed);
         });
     }
 }

@@ -226,3 +226,53 @@ impl Drop for Locked<'_> {
 }
 
 const _: () = assert!(LAST == 1, "the place of the lock");
+
+#[cfg(test)]
+mod tests {
+    use super::super::Set;
+    use super::super::sets::Sets;
+    use super::*;
+
+    /// The words are those of [`Set`], and the lock bit stays while a set is held.
+    #[test]
+    fn a_line_is_a_set() {
+        let sets = Sets::new(3, SLOTS, 1).unwrap();
+        let line = |index: usize| {
+            let (slots, _) = sets.words().as_chunks::<MORE>();
+            Line(slots[index * SLOTS..].first_chunk().unwrap())
+        };
+        let content = |number: u64| Content {
+            fingerprint: number << 40 | 1,
+            row: number as u32,
+            state: State {
+                last: Nanos::from_nanos(number << 50),
+                levels: [u128::from(number) << 85 | 5],
+            },
+        };
+        let is_locked = |index: usize| line(index).lock_word().load(Ordering::Relaxed) & LOCK != 0;
+        for index in 0..3 {
+            let set = line(index).lock();
+            for at in 0..SLOTS {
+                assert!(is_locked(index) && set.0.read(at).is_none());
+                assert_eq!(set.0.empty(), Some(at));
+                set.write(at, &content((10 * index + at) as u64 + 1));
+                assert!(is_locked(index), "the lock was lost by slot {at}");
+            }
+            assert_eq!(set.0.empty(), None);
+            drop(set);
+            assert!(!is_locked(index));
+        }
+        for index in 0..3 {
+            let set: Set<'_> = sets.lock(index);
+            for at in 0..SLOTS {
+                let expected = content((10 * index + at) as u64 + 1);
+                let found = set.read::<1>(at).unwrap();
+                assert_eq!((found.fingerprint, found.row), (expected.fingerprint, expected.row));
+                assert_eq!(found.state, expected.state);
+                assert_eq!(line(index).glimpse(expected.fingerprint), Some(at));
+                assert!(line(index).holds(expected.fingerprint));
+                assert_eq!(line((index + 1) % 3).glimpse(expected.fingerprint), None);
+            }
+        }
+    }
+}
