@@ -19,8 +19,8 @@ use ticks::Ticks;
 /// that a store without a place lets keys whose time lies ahead of a stepped clock refill from the
 /// reading on.
 pub trait Clock: Send + Sync {
-    /// The time now. Called while a set of keys is locked (and by a newcomer to a full store a few
-    /// times more), so it should be quick and must not call the limiter.
+    /// The time now. It may be called while a set of keys is locked, and several times for one call of
+    /// the limiter, so it should be quick and must not call the limiter.
     fn now(&self) -> Nanos;
 }
 

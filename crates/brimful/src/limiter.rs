@@ -31,8 +31,9 @@ pub use tier::TierLimiter;
 /// memory is allocated when it is built: no verb allocates, but for a policy that is new with
 /// [`try_acquire_with`](Self::try_acquire_with), and none starts a thread or sets a timer.
 ///
-/// Verbs without a time read the clock while the key's set is locked (once, for a key that has its
-/// slot); their twins ending in `_at` take the time as an argument.
+/// Verbs without a time read the clock just before the key's set is locked or while it is, and once
+/// more when they had to wait for it, or find there that another call was made later: a thread that
+/// waited brings no stale time. Their twins ending in `_at` take the time as an argument.
 ///
 /// ```
 /// use brimful::Limiter;

@@ -57,21 +57,3 @@ pub(crate) fn wait(attempts: &mut u32) {
         std::thread::yield_now();
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn threads_have_numbers_of_their_own() {
-        let ask = || (thread_number(), thread_number());
-        let mut numbers: Vec<(u32, u32)> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..50).map(|_| scope.spawn(ask)).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
-        assert!(numbers.iter().all(|(first, second)| first == second));
-        numbers.sort_unstable();
-        numbers.dedup();
-        assert_eq!(numbers.len(), 50);
-    }
-}

@@ -1,6 +1,7 @@
 //! One answer, whichever way a call takes: the short one of plain stores or the long one, a call of
 //! its own or in a batch.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use allocation_counter::measure;
@@ -210,4 +211,33 @@ fn a_batch_allocates_nothing_where_there_is_room() {
         }
     });
     assert_eq!((allocations.count_total, found.len()), (0, 300));
+}
+
+/// A reading that lies before the key's last change is not believed at once: a call that was slower
+/// than another to reach the key does not bring an older time.
+#[test]
+fn a_later_change_is_met_with_a_later_reading() {
+    struct Scripted(std::sync::Mutex<Vec<u64>>);
+    impl Clock for Scripted {
+        fn now(&self) -> Nanos {
+            let next = self.0.lock().unwrap().pop();
+            NOW + Duration::from_millis(next.expect("no more readings than expected"))
+        }
+    }
+    let ask = |readings: &[u64]| {
+        let clock = Arc::new(Scripted(readings.iter().rev().copied().collect::<Vec<_>>().into()));
+        let limiter = Limiter::builder(policy(&["1/s"])).max_keys(5_000).clock(clock.clone());
+        let limiter = limiter.build().unwrap();
+        assert!(limiter.try_acquire_at("k", 1, NOW + Duration::from_millis(100)).is_allowed());
+        let decision = limiter.try_acquire("k");
+        assert!(clock.0.lock().unwrap().is_empty(), "a reading was left");
+        decision
+    };
+    // In order: one reading is enough.
+    assert_eq!(ask(&[150]).retry_after(), Some(Duration::from_millis(950)));
+    // The reading was made before the change, the lock was had after it.
+    assert_eq!(ask(&[99, 150]).retry_after(), Some(Duration::from_millis(950)));
+    assert!(ask(&[99, 1_100]).is_allowed());
+    // The clock itself goes back.
+    assert_eq!(ask(&[99, 98]).retry_after(), Some(Duration::from_millis(1_002)));
 }

@@ -137,6 +137,7 @@ fn slowed(rate: u64, ahead: u64) -> u64 {
     u64::try_from(slowed).unwrap_or(rate)
 }
 
+// That threads never see half of a reading is tried in `tests/shared.rs`.
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,47 +246,5 @@ mod tests {
         assert_eq!(take(40_000_010, 37_999_000), 38_000_000);
         let later = ticks.at(50_000_010).unwrap();
         assert!((42_999_000..42_999_700).contains(&later), "{later}");
-    }
-
-    /// Words that were written together are read together.
-    #[test]
-    fn readers_never_see_half_a_reading() {
-        const READINGS: u64 = 5_000_000;
-        /// Counted when it is dropped, also by a reader that fails.
-        struct Reader<'a>(&'a AtomicU64);
-        impl Drop for Reader<'_> {
-            fn drop(&mut self) {
-                self.0.fetch_sub(1, Ordering::Relaxed);
-            }
-        }
-        // All readings lie on one line, so that each is exact, whichever the reader meets.
-        let said_at = |ticks: u64| 1_000_000_000 + ticks;
-        let ticks = Ticks::default();
-        let counter = AtomicU64::new(1);
-        let readers = AtomicU64::new(2);
-        std::thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    let _reader = Reader(&readers);
-                    let mut seen = 0_u64;
-                    while seen < READINGS {
-                        let at = counter.load(Ordering::Relaxed) + seen % 1000;
-                        match ticks.at(at) {
-                            Some(now) => {
-                                assert_eq!(now, said_at(at));
-                                seen += 1;
-                            }
-                            None => std::thread::yield_now(),
-                        }
-                    }
-                });
-            }
-            let mut at = 1;
-            while readers.load(Ordering::Relaxed) > 0 {
-                at += SHORTEST + at % 7;
-                ticks.take(at, said_at(at), at + 10);
-                counter.store(at, Ordering::Relaxed);
-            }
-        });
     }
 }

@@ -50,13 +50,18 @@ impl Store {
             return None;
         }
         let (line, at) = self.glimpse(request.fingerprint)?;
-        let set = line.lock();
+        // Read here, the clock does not wait for the lock, nor for the memory of the set.
+        let mut now = (request.now)();
+        let (set, waited) = line.lock();
         let Content { fingerprint, row, mut state } = set.0.read(at)?;
         if fingerprint != request.fingerprint {
             return None;
         }
         let plan = request.rows.fixed_plan_for(row, request.wanted)?;
-        let now = (request.now)();
+        if waited || now < state.last {
+            // That time is stale, or others were faster.
+            now = (request.now)();
+        }
         let mut arena = Arena::empty();
         let ruling = plan.rule(&state, request.cost, now, &arena);
         let answer = A::of(plan, &ruling, request.cost, &arena);
@@ -95,8 +100,8 @@ impl Store {
         }
         let (first, second) = self.candidates(fingerprint);
         // A plain store has many sets, so that these are two.
-        let low = self.line(first.min(second))?.lock();
-        let high = self.line(first.max(second))?.lock();
+        let low = self.line(first.min(second))?.lock().0;
+        let high = self.line(first.max(second))?.lock().0;
         let (first, second) = if first < second { (&low, &high) } else { (&high, &low) };
         let is_known = first.0.holds(fingerprint) || second.0.holds(fingerprint);
         if is_known || !rows.are_fixed() {
@@ -156,10 +161,11 @@ impl<'a> Line<'a> {
         self.0.get(at).is_some_and(has).then_some(at)
     }
 
+    /// The locked set, and whether it had to be waited for.
     #[inline]
-    fn lock(self) -> Locked<'a> {
-        lock(self.lock_word());
-        Locked(self)
+    fn lock(self) -> (Locked<'a>, bool) {
+        let waited = lock(self.lock_word());
+        (Locked(self), waited)
     }
 
     #[inline]
@@ -251,7 +257,8 @@ mod tests {
         };
         let is_locked = |index: usize| line(index).lock_word().load(Ordering::Relaxed) & LOCK != 0;
         for index in 0..3 {
-            let set = line(index).lock();
+            let (set, waited) = line(index).lock();
+            assert!(!waited);
             for at in 0..SLOTS {
                 assert!(is_locked(index) && set.0.read(at).is_none());
                 assert_eq!(set.0.empty(), Some(at));

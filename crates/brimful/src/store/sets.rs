@@ -119,12 +119,14 @@ impl Sets {
     }
 }
 
-/// Sets the lock bit in a set's second word.
+/// Sets the lock bit in a set's second word, and says whether another had it.
 #[inline]
-pub(super) fn lock(word: &AtomicU64) {
-    if !take(word) {
+pub(super) fn lock(word: &AtomicU64) -> bool {
+    let waits = !take(word);
+    if waits {
         wait_for(word);
     }
+    waits
 }
 
 /// Clears it. Only the holder writes the word while the bit is set.
