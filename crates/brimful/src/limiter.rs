@@ -1,5 +1,6 @@
 //! The one type that users hold: short verbs over one private primitive.
 
+mod all;
 mod builder;
 mod given;
 mod many;
@@ -22,6 +23,7 @@ use crate::step::{Answer, Outcome};
 use crate::store::{Request, Store};
 use crate::time::Nanos;
 
+pub use all::AllDecision;
 pub use builder::LimiterBuilder;
 pub use tier::TierLimiter;
 

@@ -1,7 +1,8 @@
 //! A limiter as the callers of one tier see it.
 
-use super::Limiter;
+use super::{AllDecision, Limiter};
 use crate::decision::Decision;
+use crate::error::Error;
 use crate::key::AsKey;
 use crate::rows::Tier;
 use crate::step::{Answer, Outcome};
@@ -92,6 +93,39 @@ impl<'a> TierLimiter<'a> {
     #[must_use]
     pub fn peek_at(&self, key: impl AsKey, cost: u64, now: Nanos) -> Decision {
         self.decide(key, cost, true, || now)
+    }
+
+    /// As [`Limiter::try_acquire_all`].
+    ///
+    /// # Errors
+    /// As [`Limiter::try_acquire_all`].
+    pub fn try_acquire_all<K: AsKey>(&self, keys: &[K]) -> Result<AllDecision, Error> {
+        self.decide_all(keys.iter().map(|key| (key, 1)), || self.limiter.clock.now())
+    }
+
+    /// As [`Limiter::try_acquire_all_at`].
+    ///
+    /// # Errors
+    /// As [`Limiter::try_acquire_all`].
+    pub fn try_acquire_all_at<K: AsKey>(
+        &self,
+        charges: &[(K, u64)],
+        now: Nanos,
+    ) -> Result<AllDecision, Error> {
+        self.decide_all(charges.iter().map(|(key, cost)| (key, *cost)), || now)
+    }
+
+    fn decide_all<'k, K: AsKey + 'k>(
+        &self,
+        keys: impl ExactSizeIterator<Item = (&'k K, u64)> + Clone,
+        now: impl Fn() -> Nanos,
+    ) -> Result<AllDecision, Error> {
+        let is_charged = keys.clone().any(|(_, cost)| cost > 0);
+        let decision = self.limiter.decide_all(keys, self.tier.unwrap_or(Tier::NONE), now)?;
+        if self.tier.is_none() && is_charged {
+            self.limiter.counters.count_unknown_tier();
+        }
+        Ok(decision)
     }
 
     fn decide<A: Answer>(

@@ -21,6 +21,18 @@ pub(super) struct Full<'a> {
     pub(super) now: Nanos,
 }
 
+impl Store {
+    /// Counts a key that was forgotten for another, owing that much.
+    pub(super) fn count_victim(&self, owed: Owed) {
+        if owed.tokens == 0 {
+            self.counters.evicted_lossless.add(1);
+        } else {
+            self.counters.evicted_forced.add(1);
+            self.counters.forgiven.add(owed.tokens);
+        }
+    }
+}
+
 impl Full<'_> {
     /// What [`Overflow`] says to a newcomer that found no slot: the place that was made free for
     /// it (none for a peek), or the refusal; no refusal when it is to share.
@@ -135,13 +147,7 @@ impl Full<'_> {
         if let Some(set) = pair.sets().find(|set| set.index() == index) {
             self.store.empty(set, slot, self.rows, arena);
         }
-        let counters = &self.store.counters;
-        if owed.tokens == 0 {
-            counters.evicted_lossless.add(1);
-        } else {
-            counters.evicted_forced.add(1);
-            counters.forgiven.add(owed.tokens);
-        }
+        self.store.count_victim(owed);
         Some((index, slot))
     }
 

@@ -13,6 +13,7 @@
 //! Locks are taken in this order: sets by index, then the overflow state, then the rows that came
 //! with calls, then the arena.
 
+mod all;
 mod attempt;
 mod full;
 mod memory;
@@ -32,6 +33,7 @@ use crate::stats::StoreCounters;
 use crate::step::{Answer, Step};
 use crate::sync::{self, Mutex, MutexGuard};
 use crate::time::Nanos;
+pub(crate) use all::{Call, Charge, MOST_KEYS, Ruled};
 use attempt::{Attempt, Effort};
 use sets::{Set, Sets, Slot};
 use sweep::Hand;

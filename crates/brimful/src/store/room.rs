@@ -77,7 +77,16 @@ impl Store {
     /// Frees a slot in one of the key's sets, unless another thread comes between; false when there
     /// is no way to.
     pub(super) fn make_room<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> bool {
-        let path = self.path(request);
+        self.make_room_beside(request, |_| 0)
+    }
+
+    /// The same, where so many of the free slots of a set are spoken for.
+    pub(super) fn make_room_beside<N: Fn() -> Nanos>(
+        &self,
+        request: &Request<'_, N>,
+        taken: impl Fn(usize) -> usize,
+    ) -> bool {
+        let path = self.path(request, taken);
         let Some(mut step) = path.end else { return false };
         while let Some(Reached { set, from, mover }) = path.reached.get(step).copied()
             && from != step
@@ -93,12 +102,16 @@ impl Store {
 
     /// Whether [`make_room`](Self::make_room) would free a slot.
     pub(super) fn has_room<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> bool {
-        self.path(request).end.is_some()
+        self.path(request, |_| 0).end.is_some()
     }
 
     /// A way from the key's sets to one with a free slot.
-    fn path<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> Path {
-        let path = self.search(request);
+    fn path<N: Fn() -> Nanos>(
+        &self,
+        request: &Request<'_, N>,
+        taken: impl Fn(usize) -> usize,
+    ) -> Path {
+        let path = self.search(request, taken);
         if path.end.is_none() {
             self.note_flood(request, &path);
         }
@@ -140,7 +153,11 @@ impl Store {
         self.flood_until.store(until.as_nanos(), Ordering::Relaxed);
     }
 
-    fn search<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> Path {
+    fn search<N: Fn() -> Nanos>(
+        &self,
+        request: &Request<'_, N>,
+        taken: impl Fn(usize) -> usize,
+    ) -> Path {
         let (first, second) = self.candidates(request.fingerprint);
         let start = |set, from| Reached { set, from, mover: 0 };
         let mut reached = [start(first, 0); MAX_SETS];
@@ -155,7 +172,7 @@ impl Store {
             let set = self.sets.lock(at);
             let rows = request.rows.hold();
             let now = (request.now)();
-            if free_slot(&set, &rows, now, self.runs().get()).is_some() {
+            if has_more_free(&set, taken(at), &rows, now, self.runs().get()) {
                 return Path { reached, known, end: Some(step) };
             }
             for slot in set.slots() {
@@ -219,6 +236,14 @@ pub(super) fn free_slot(
 ) -> Option<usize> {
     let empty = set.slots().find(|slot| set.row(*slot).is_none());
     empty.or_else(|| set.slots().find(|slot| is_free(set, *slot, rows, now, arena)))
+}
+
+/// Whether a set has more free slots than that.
+fn has_more_free(set: &Set<'_>, taken: usize, rows: &Held<'_>, now: Nanos, arena: &Arena) -> bool {
+    match taken {
+        0 => free_slot(set, rows, now, arena).is_some(),
+        _ => set.slots().filter(|slot| is_free(set, *slot, rows, now, arena)).nth(taken).is_some(),
+    }
 }
 
 /// A slot is free exactly when its state is as good as new.

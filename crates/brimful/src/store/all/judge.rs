@@ -1,0 +1,362 @@
+//! Judging all keys, and carrying out what was found.
+
+use super::locked::{At, Locked};
+use super::{Charge, Decisions, MOST_KEYS, Round, Ruled, Together, Written};
+use crate::algorithm::Owed;
+use crate::algorithm::arena::Arena;
+use crate::decision::{Decision, Denial};
+use crate::rows::Rows;
+use crate::step::{Plan, State};
+use crate::store::sets::{Set, Slot};
+use crate::time::span;
+
+/// What would become of a key, with nothing written yet.
+#[derive(Clone, Copy)]
+pub(super) struct Judged {
+    pub(super) decision: Decision,
+    /// Runs that must be in the arena for it.
+    pub(super) runs: usize,
+    pub(super) place: Place,
+}
+
+impl Judged {
+    const NOTHING: Self = Self { decision: Decision::UNLIMITED, runs: 0, place: Place::Nowhere };
+}
+
+/// What would become of all keys, in their order; beyond the last there is nothing to say.
+pub(super) type AllJudged = [Judged; MOST_KEYS];
+
+/// Where a key is remembered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Nowhere,
+    /// In its own slot.
+    Home(At),
+    /// In this slot, once it is emptied.
+    Free(At),
+    /// In the shared state of that number.
+    Shared(usize),
+}
+
+/// The limits of a key.
+struct Limits<'a> {
+    row: u32,
+    plan: &'a Plan,
+    /// Those by which its slot stands, when they are others.
+    left: Option<&'a Plan>,
+}
+
+impl Together<'_> {
+    /// Judges all keys, then charges all or none.
+    pub(super) fn decide(
+        &self,
+        sets: &mut Locked<'_>,
+        shared: Option<&mut Locked<'_>>,
+        rows: &Rows,
+        arena: &mut Arena,
+    ) -> Round {
+        let mut all = [Judged::NOTHING; MOST_KEYS];
+        for is_trimmed in [false, true] {
+            if let Err(key) = self.draft(&mut all, sets, shared.as_deref(), rows, arena) {
+                return Round::NoSlot(key, self.taken(&all, sets, arena));
+            }
+            if is_trimmed || runs_wanted(&all) <= arena.room() {
+                break;
+            }
+            self.trim(sets, arena);
+        }
+        if runs_wanted(&all) > arena.room() {
+            if !self.effort.force_runs {
+                return Round::NoRuns;
+            }
+            if !is_denied(&all) {
+                self.refuse_for_runs(&mut all, arena.room());
+            }
+        }
+        match is_denied(&all) {
+            true => Round::Denied(self.deny(&all, sets, shared, arena)),
+            false => Round::Written(self.charge(&all, sets, shared, arena)),
+        }
+    }
+
+    /// What the limits say; and, when all admit, where the keys without a slot are remembered. An
+    /// error is the first of them, by its number, that finds no slot.
+    fn draft(
+        &self,
+        all: &mut AllJudged,
+        sets: &mut Locked<'_>,
+        shared: Option<&Locked<'_>>,
+        rows: &Rows,
+        arena: &mut Arena,
+    ) -> Result<(), usize> {
+        for (judged, charge) in all.iter_mut().zip(self.charges) {
+            *judged = self.judge(charge, charge.cost, sets, arena);
+        }
+        if is_denied(all) {
+            return Ok(());
+        }
+        let Some(key) = self.find_places(all, sets, arena) else { return Ok(()) };
+        if !self.effort.force_slot {
+            return Err(key);
+        }
+        self.anchor(all, sets, arena);
+        if self.find_places(all, sets, arena).is_some() {
+            self.overflow(all, sets, rows, arena);
+        }
+        if let Some(shared) = shared {
+            self.judge_shared(all, shared, arena);
+        }
+        Ok(())
+    }
+
+    /// What a key would be told by its own state.
+    fn judge(&self, charge: &Charge, cost: u64, sets: &Locked<'_>, arena: &mut Arena) -> Judged {
+        if let Ruled::NoLimits(decision) = charge.ruled {
+            return Judged { decision, runs: 0, place: Place::Nowhere };
+        }
+        let found = sets.find(self.store, charge.fingerprint);
+        let place = found.map_or(Place::Nowhere, |(at, _)| Place::Home(at));
+        let home = found.map(|(_, slot)| slot);
+        let Some(Limits { plan, left, .. }) = self.limits(charge, home.as_ref()) else {
+            return Judged { decision: Decision::BLOCKED, runs: 0, place: Place::Nowhere };
+        };
+        let state = home.map_or_else(|| State::new(self.now), |home| home.state);
+        match left {
+            Some(left) => {
+                let look = plan.look(left, &state, cost, self.now, arena);
+                Judged { decision: look.step.decision, runs: look.runs, place }
+            }
+            None => {
+                let step = plan.decide(&state, cost, self.now, arena);
+                Judged { decision: step.decision, runs: step.ruling.runs, place }
+            }
+        }
+    }
+
+    /// The limits of a key with or without a slot; `None` is never seen, because the rules were asked
+    /// when its slot does not tell, and their rows are always there.
+    fn limits(&self, charge: &Charge, home: Option<&Slot>) -> Option<Limits<'_>> {
+        let served = |home: &Slot| Some((home.row, self.rows.plan_for(home.row, self.wanted)?));
+        if let Some((row, plan)) = home.and_then(served) {
+            return Some(Limits { row, plan, left: None });
+        }
+        let row = charge.row()?;
+        let left = home.and_then(|home| self.rows.plan(home.row));
+        Some(Limits { row, plan: self.rows.plan(row)?, left })
+    }
+
+    /// Judges the keys that share a state by the sum of what they cost.
+    fn judge_shared(&self, all: &mut AllJudged, shared: &Locked<'_>, arena: &Arena) {
+        for key in 0..self.charges.len() {
+            let Some((index, cost)) = self.group(all, key) else { continue };
+            let Some((plan, content)) = self.shared_state(key, index, shared) else { continue };
+            let step = plan.decide(&content.state, cost, self.now, arena);
+            let mut runs = step.ruling.runs;
+            for (judged, charge) in all.iter_mut().zip(self.charges) {
+                if judged.place == Place::Shared(index) {
+                    let row = charge.row().unwrap_or(content.row);
+                    judged.decision = Decision { row, ..step.decision };
+                    // They are taken once for all.
+                    judged.runs = core::mem::take(&mut runs);
+                }
+            }
+        }
+    }
+
+    /// The shared state that the key is the first to use, and what all who use it cost.
+    fn group(&self, all: &AllJudged, key: usize) -> Option<(usize, u64)> {
+        let place = all.get(key)?.place;
+        let Place::Shared(index) = place else { return None };
+        let is_first = all.iter().take(key).all(|judged| judged.place != place);
+        let costs = all.iter().zip(self.charges).filter(|(judged, _)| judged.place == place);
+        let sum = costs.fold(0_u64, |sum, (_, charge)| sum.saturating_add(charge.cost));
+        is_first.then_some((index, sum))
+    }
+
+    fn shared_state(&self, key: usize, index: usize, shared: &Locked<'_>) -> Option<(&Plan, Slot)> {
+        let row = self.charges.get(key)?.row()?;
+        let fresh = Slot { fingerprint: 0, row, state: State::new(self.now) };
+        Some((self.rows.plan(row)?, shared.get(index)?.read(0).unwrap_or(fresh)))
+    }
+
+    /// Denies the first key for which the arena has no run left.
+    fn refuse_for_runs(&self, all: &mut AllJudged, mut room: usize) {
+        for judged in all {
+            match room.checked_sub(judged.runs) {
+                Some(left) => room = left,
+                None => {
+                    let row = judged.decision.row;
+                    let wait = self.rows.plan(row).map_or(1, Plan::longest_period);
+                    judged.decision = Decision::store_full(span(wait.into()), row);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// What all are told when one is denied. A key that its limits refuse keeps what its own denial
+    /// would leave: the time of a stepped clock, and limits that are new to it, because its hint
+    /// depends on them.
+    fn deny(
+        &self,
+        all: &AllJudged,
+        sets: &mut Locked<'_>,
+        mut shared: Option<&mut Locked<'_>>,
+        arena: &mut Arena,
+    ) -> Decisions {
+        let mut decisions = [Decision::UNLIMITED; MOST_KEYS];
+        let keys = self.charges.iter().zip(all).zip(&mut decisions).enumerate();
+        for (key, ((charge, judged), decision)) in keys {
+            *decision = judged.decision;
+            match (judged.place, judged.decision.denial) {
+                (Place::Home(at), Some(Denial::Limit))
+                    if self.can_carry(charge, at, sets, arena) =>
+                {
+                    self.write(charge, at, sets, arena);
+                }
+                (Place::Shared(_), Some(_)) => {
+                    if let (Some((index, cost)), Some(shared)) =
+                        (self.group(all, key), shared.as_deref_mut())
+                    {
+                        self.write_shared(key, (index, cost), shared, arena);
+                    }
+                }
+                (Place::Shared(index), None) => {
+                    let state =
+                        shared.as_deref().and_then(|shared| self.shared_state(key, index, shared));
+                    if let Some((plan, content)) = state {
+                        *decision = plan.decide(&content.state, 0, self.now, arena).decision;
+                    }
+                }
+                (_, None) => *decision = self.judge(charge, 0, sets, arena).decision,
+                (_, Some(_)) => {}
+            }
+        }
+        let counters = &self.store.counters;
+        counters.shared.add(count(all, |judged| matches!(judged.place, Place::Shared(_))));
+        let is_full = |judged: &Judged| judged.decision.denial == Some(Denial::StoreFull);
+        counters.refused.add(count(all, is_full).min(1));
+        decisions
+    }
+
+    /// Charges all keys.
+    fn charge(
+        &self,
+        all: &AllJudged,
+        sets: &mut Locked<'_>,
+        mut shared: Option<&mut Locked<'_>>,
+        arena: &mut Arena,
+    ) -> Written {
+        let decisions = all.map(|judged| judged.decision);
+        let mut written = Written { decisions, runs: 0, is_new: [false; MOST_KEYS] };
+        let keys = self.charges.iter().zip(all).zip(&mut written.is_new).enumerate();
+        for (key, ((charge, judged), is_new)) in keys {
+            written.runs += match judged.place {
+                Place::Home(at) | Place::Free(at) if charge.cost > 0 => {
+                    *is_new = matches!(judged.place, Place::Free(_));
+                    self.write(charge, at, sets, arena)
+                }
+                Place::Shared(_) => match (self.group(all, key), shared.as_deref_mut()) {
+                    (Some(group), Some(shared)) => self.write_shared(key, group, shared, arena),
+                    _ => 0,
+                },
+                _ => 0,
+            };
+        }
+        let shared = count(all, |judged| matches!(judged.place, Place::Shared(_)));
+        self.store.counters.shared.add(shared);
+        written
+    }
+
+    /// Whether the arena has room for the runs of logs that begin when the key gets its limits.
+    fn can_carry(&self, charge: &Charge, at: At, sets: &Locked<'_>, arena: &Arena) -> bool {
+        let home: Option<Slot> = sets.get(at.0).and_then(|set| set.read(at.1));
+        let limits = self.limits(charge, home.as_ref());
+        limits.is_some_and(|Limits { plan, left, .. }| {
+            left.is_none_or(|left| plan.runs_to_carry(left) <= arena.room())
+        })
+    }
+
+    /// Carries out what the key's limits say, in its own slot or in one that it takes now, and says
+    /// how many runs it took.
+    fn write(
+        &self,
+        charge: &Charge,
+        (index, place): At,
+        sets: &mut Locked<'_>,
+        arena: &mut Arena,
+    ) -> usize {
+        let Charge { fingerprint, cost, .. } = *charge;
+        let Some(set) = sets.get_mut(index) else { return 0 };
+        let own: Option<Slot> =
+            set.read(place).filter(|slot: &Slot| slot.fingerprint == fingerprint);
+        let Some(Limits { row, plan, left }) = self.limits(charge, own.as_ref()) else { return 0 };
+        let mut state = match (own, left) {
+            (Some(own), None) => own.state,
+            (Some(own), Some(left)) => {
+                self.rows.remove_user(own.row);
+                self.rows.add_user(row);
+                // It may owe for a shorter time now.
+                self.store.end_flood();
+                plan.carry(left, &own.state, self.now, arena)
+            }
+            (None, _) => {
+                self.take(set, place, arena);
+                self.rows.add_user(row);
+                State::new(self.now)
+            }
+        };
+        let ruling = plan.rule(&state, cost, self.now, arena);
+        plan.apply(&mut state, &ruling, arena);
+        set.write(place, &Slot { fingerprint, row, state });
+        ruling.runs
+    }
+
+    /// Takes a slot for a new key, forgetting whom it held.
+    fn take(&self, set: &mut Set<'_>, slot: usize, arena: &mut Arena) {
+        let victim: Option<Slot> = set.read(slot);
+        if let Some(Slot { row, state, .. }) = victim {
+            let plan = self.rows.plan(row);
+            let owed = plan.map_or(Owed::default(), |plan| plan.owed(&state, self.now, arena));
+            self.store.empty(set, slot, self.rows, arena);
+            self.store.count_victim(owed);
+        }
+        self.store.counters.occupied.add(1);
+    }
+
+    /// The same for the state that some keys share.
+    fn write_shared(
+        &self,
+        key: usize,
+        (index, cost): (usize, u64),
+        shared: &mut Locked<'_>,
+        arena: &mut Arena,
+    ) -> usize {
+        let Some((plan, mut content)) = self.shared_state(key, index, shared) else { return 0 };
+        let Some(set) = shared.get_mut(index) else { return 0 };
+        let ruling = plan.rule(&content.state, cost, self.now, arena);
+        if ruling.is_written() {
+            plan.apply(&mut content.state, &ruling, arena);
+            if set.row(0).is_none() {
+                self.rows.add_user(content.row);
+            }
+            set.write(0, &content);
+        }
+        ruling.runs
+    }
+}
+
+fn is_denied(all: &AllJudged) -> bool {
+    all.iter().any(|judged| judged.decision.is_denied())
+}
+
+/// Runs that are wanted for all keys; when one is denied, for those that are.
+fn runs_wanted(all: &AllJudged) -> usize {
+    let some_denied = is_denied(all);
+    let wanting = all.iter().filter(|judged| !some_denied || judged.decision.is_denied());
+    wanting.map(|judged| judged.runs).sum()
+}
+
+fn count(all: &AllJudged, is: impl Fn(&Judged) -> bool) -> u64 {
+    u64::try_from(all.iter().filter(|judged| is(judged)).count()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,218 @@
+//! Slots for those keys of a call that have none: each its own, and none that another key of the
+//! call is charged in.
+
+use super::judge::{AllJudged, Judged, Place};
+use super::locked::{At, Locked};
+use super::{Charge, NO_SET, Taken, Together};
+use crate::algorithm::arena::Arena;
+use crate::decision::{Decision, Retry};
+use crate::rows::Rows;
+use crate::step::{Plan, State};
+use crate::store::room::is_free;
+use crate::store::sets::Slot;
+use crate::store::{Overflow, Set};
+use crate::time::span;
+
+impl Together<'_> {
+    /// Finds a slot that is empty or as good as new for every key that is to be charged and has none;
+    /// says which is the first without.
+    pub(super) fn find_places(
+        &self,
+        all: &mut AllJudged,
+        sets: &Locked<'_>,
+        arena: &Arena,
+    ) -> Option<usize> {
+        let mut without = None;
+        for (key, charge) in self.charges.iter().enumerate() {
+            if !wants_place(all, key, charge) {
+                continue;
+            }
+            match self.free_slot(charge, all, sets, arena) {
+                Some(at) => put(all, key, Place::Free(at)),
+                None => without = without.or(Some(key)),
+            }
+        }
+        without
+    }
+
+    /// What [`Overflow`] says to the keys that found no slot.
+    pub(super) fn overflow(
+        &self,
+        all: &mut AllJudged,
+        sets: &Locked<'_>,
+        rows: &Rows,
+        arena: &Arena,
+    ) {
+        for (key, charge) in self.charges.iter().enumerate() {
+            if !wants_place(all, key, charge) {
+                continue;
+            }
+            let owed = |plan: &Plan, state: &State| plan.owed(state, self.now, arena);
+            let wait = |plan: &Plan, state: &State| plan.full_after(state, self.now, arena);
+            let refusal = match self.store.overflow {
+                Overflow::Share => {
+                    let shared = charge.shared(rows).map_or(Place::Nowhere, Place::Shared);
+                    put(all, key, shared);
+                    continue;
+                }
+                Overflow::Evict => match self.least(charge, all, sets, owed) {
+                    Some((at, _)) => {
+                        put(all, key, Place::Free(at));
+                        continue;
+                    }
+                    None => None,
+                },
+                Overflow::Refuse => self.least(charge, all, sets, wait),
+            };
+            let row = charge.row().unwrap_or(0);
+            let Some(judged) = all.get_mut(key) else { continue };
+            judged.decision = match refusal {
+                // A denial's hint is at least 1 ns.
+                Some((_, wait)) => Decision::store_full(span(wait.max(1)), row),
+                // More keys in one call than the store has slots for.
+                None => Decision {
+                    retry: Retry::Never,
+                    ..Decision::store_full(core::time::Duration::ZERO, row)
+                },
+            };
+            if let Some((at, _)) = refusal {
+                // The next key has to wait for another one.
+                judged.place = Place::Free(at);
+            }
+        }
+    }
+
+    /// The sets in which the call has a use for a slot that seems free to others.
+    pub(super) fn taken(&self, all: &AllJudged, sets: &Locked<'_>, arena: &Arena) -> Taken {
+        let mut taken = [NO_SET; super::MOST_KEYS];
+        for ((taken, judged), charge) in taken.iter_mut().zip(all).zip(self.charges) {
+            let refilled = |(index, slot): At| {
+                let set = sets.get(index);
+                set.is_some_and(|set| is_free(set, slot, self.rows, self.now, arena))
+            };
+            *taken = match judged.place {
+                Place::Free((index, _)) => index,
+                Place::Home(at) if charge.cost > 0 && refilled(at) => at.0,
+                _ => NO_SET,
+            };
+        }
+        taken
+    }
+
+    /// Makes slots whose time lies ahead of a clock that was stepped back refill from now on, in the
+    /// sets of those keys that found no slot; see `Full::anchor`.
+    pub(super) fn anchor(&self, all: &AllJudged, sets: &mut Locked<'_>, arena: &mut Arena) {
+        for (key, charge) in self.charges.iter().enumerate() {
+            if !wants_place(all, key, charge) {
+                continue;
+            }
+            let (first, second) = self.store.candidates(charge.fingerprint);
+            for index in [first, second] {
+                let Some(set) = sets.get_mut(index) else { continue };
+                self.each(set, |plan, content| {
+                    let is_other = !self.is_charged(content.fingerprint);
+                    if is_other && plan.is_stepped(content.state.last, self.now) {
+                        plan.anchor(&mut content.state, self.now, arena);
+                    }
+                });
+            }
+        }
+    }
+
+    /// Gives the expired runs of all locked sets back.
+    pub(super) fn trim(&self, sets: &mut Locked<'_>, arena: &mut Arena) {
+        for set in sets.iter_mut() {
+            self.each(set, |plan, content| {
+                if plan.has_log() {
+                    plan.trim(&mut content.state, self.now, arena);
+                }
+            });
+        }
+    }
+
+    fn each(&self, set: &mut Set<'_>, mut change: impl FnMut(&Plan, &mut Slot)) {
+        for slot in set.slots() {
+            let Some(before) = set.read(slot) else { continue };
+            let Some(plan) = self.rows.plan(before.row) else { continue };
+            let mut content = before;
+            change(plan, &mut content);
+            if content.state != before.state {
+                set.write(slot, &content);
+            }
+        }
+    }
+
+    /// As for a single key: in the first of its sets, or else in the second; an empty slot, or else
+    /// one that is as good as new.
+    fn free_slot(
+        &self,
+        charge: &Charge,
+        all: &AllJudged,
+        sets: &Locked<'_>,
+        arena: &Arena,
+    ) -> Option<At> {
+        let (first, second) = self.store.candidates(charge.fingerprint);
+        [first, second].into_iter().find_map(|index| {
+            let set = sets.get(index)?;
+            let left = || set.slots().filter(|slot| !self.is_taken(all, (index, *slot)));
+            let empty = left().find(|slot| set.row(*slot).is_none());
+            let refilled = || left().find(|slot| is_free(set, *slot, self.rows, self.now, arena));
+            Some((index, empty.or_else(refilled)?))
+        })
+    }
+
+    /// The occupied slot in the key's two sets that has the least of something, other than those in
+    /// which the call charges a key; the first of equals, by the index of the set.
+    fn least<T: PartialOrd>(
+        &self,
+        charge: &Charge,
+        all: &AllJudged,
+        sets: &Locked<'_>,
+        measure: impl Fn(&Plan, &State) -> T,
+    ) -> Option<(At, T)> {
+        let (first, second) = self.store.candidates(charge.fingerprint);
+        let mut least: Option<(At, T)> = None;
+        for index in [first.min(second), first.max(second)] {
+            let Some(set) = sets.get(index) else { continue };
+            for slot in set.slots() {
+                if self.is_taken(all, (index, slot)) {
+                    continue;
+                }
+                let Some(content) = set.read(slot) else { continue };
+                let Some(plan) = self.rows.plan(content.row) else { continue };
+                let found = measure(plan, &content.state);
+                if least.as_ref().is_none_or(|(_, least)| found < *least) {
+                    least = Some(((index, slot), found));
+                }
+            }
+        }
+        least
+    }
+
+    /// Whether the call charges a key in that slot. (A look leaves a slot to whoever needs it.)
+    fn is_taken(&self, all: &AllJudged, at: At) -> bool {
+        all.iter().zip(self.charges).any(|(judged, charge)| match judged.place {
+            Place::Home(home) => home == at && charge.cost > 0,
+            Place::Free(free) => free == at,
+            Place::Nowhere | Place::Shared(_) => false,
+        })
+    }
+
+    fn is_charged(&self, fingerprint: u64) -> bool {
+        self.charges.iter().any(|charge| charge.fingerprint == fingerprint && charge.cost > 0)
+    }
+}
+
+/// Whether a key is to be charged and has no place yet. (Those that are denied have none either, but
+/// then no places are looked for.)
+fn wants_place(all: &AllJudged, key: usize, charge: &Charge) -> bool {
+    let judged = all.get(key);
+    let is_nowhere = judged.is_some_and(|Judged { place, .. }| matches!(place, Place::Nowhere));
+    is_nowhere && charge.has_limits() && charge.cost > 0
+}
+
+fn put(all: &mut AllJudged, key: usize, place: Place) {
+    if let Some(judged) = all.get_mut(key) {
+        judged.place = place;
+    }
+}
