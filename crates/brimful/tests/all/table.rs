@@ -299,6 +299,81 @@ fn a_refusal_names_the_time_at_which_there_are_slots() {
     }
 }
 
+/// After a clock that was ahead is set right, the keys that it left owing in the future refill once
+/// they are in the way of a call, and its hint is true.
+#[test]
+fn a_clock_set_right_frees_slots_for_a_call() {
+    for specs in [&["10/s"][..], &["10/s sliding-log"], &["10/s fixed-window", "20/min burst 10"]] {
+        for overflow in [Overflow::Refuse, Overflow::Evict] {
+            let builder = Limiter::builder(policy(specs)).max_keys(4).overflow(overflow);
+            let limiter = builder.build().unwrap();
+            for key in 0..5_u64 {
+                assert!(limiter.try_acquire_at(key, 10, NOW + DAY).is_allowed());
+            }
+            let call = |now: Nanos| {
+                let keys = [(100_u64, 1), (101, 1), (0, 0)];
+                limiter.try_acquire_all_at(&keys, now).unwrap()
+            };
+            let first = call(NOW);
+            assert_eq!(first.is_allowed(), overflow == Overflow::Evict, "{specs:?}");
+            let Retry::After(wait) = first.retry() else { continue };
+            assert!(wait < Duration::from_secs(61), "{specs:?}: {wait:?}");
+            assert!(call(NOW + wait).is_allowed(), "{specs:?}");
+        }
+    }
+}
+
+/// Keys that share a state are counted, and so are those that leave it owing.
+#[test]
+fn those_who_share_and_leave_are_counted() {
+    let builder = Limiter::builder(policy(&["6/min"])).max_keys(4).overflow(Overflow::Share);
+    let limiter = builder.build().unwrap();
+    for key in 0..5_u64 {
+        assert!(limiter.try_acquire_at(key, 1, NOW).is_allowed());
+    }
+    let call = |charges: &[(u64, u64)], now| limiter.try_acquire_all_at(charges, now).unwrap();
+    let all = call(&[(0, 1), (10, 2), (11, 1)], NOW);
+    assert_eq!((all.is_allowed(), all.key(), all.remaining()), (true, Some(1), 3));
+    let denied = call(&[(0, 1), (12, 2), (13, 2)], NOW);
+    assert_eq!((denied.is_denied(), denied.key(), denied.remaining()), (true, Some(1), 3));
+    assert_eq!(denied.retry(), Retry::After(Duration::from_secs(10)));
+    let stats = limiter.stats();
+    assert_eq!((stats.shared, stats.left_shared, stats.admitted), (4, 0, 5 + 3));
+    // One wanted more than what they share can ever have.
+    assert_eq!(call(&[(12, 4), (13, 3)], NOW).retry(), Retry::Never);
+    // Ten seconds later the slots of the four that spent one token are free, while two of the three
+    // that were shared are still owed: three keys leave that state.
+    let later = NOW + Duration::from_secs(10);
+    assert!(call(&[(10, 1), (11, 1), (12, 1)], later).is_allowed());
+    let stats = limiter.stats();
+    assert_eq!((stats.shared, stats.left_shared, stats.store_full), (6, 3, 0));
+}
+
+/// A denied key that was last called under other limits has the new ones from then on, so that its
+/// hint holds; without entries for its log, it keeps the old ones.
+#[test]
+fn a_refused_key_gets_its_new_limits() {
+    for entries in [2, 1] {
+        let rules = Rules::builder()
+            .default(policy(&["10/day"]))
+            .tier("fast", policy(&["10/s"]))
+            .tier("log", policy(&["10/s sliding-log"]));
+        let builder = Limiter::builder(rules.build().unwrap()).max_keys(8);
+        let limiter = builder.max_log_entries(entries).build().unwrap();
+        assert!(limiter.tier("log").try_acquire_at("other", 1, NOW).is_allowed());
+        for (key, tier) in [("a", "fast"), ("b", "log")] {
+            assert!(limiter.try_acquire_at(key, 10, NOW).is_allowed());
+            let tier = limiter.tier(tier);
+            let denied = tier.try_acquire_all_at(&[("c", 1), (key, 1)], NOW).unwrap();
+            assert_eq!(denied.key(), Some(1));
+            let Retry::After(wait) = denied.retry() else { panic!("{denied:?}") };
+            assert!(wait <= Duration::from_secs(1), "{wait:?}");
+            let then = tier.peek_at(key, 1, NOW + wait);
+            assert_eq!(then.is_allowed(), key == "a" || entries == 2, "{key}, {entries}: {then:?}");
+        }
+    }
+}
+
 #[test]
 fn nothing_is_allocated() {
     for overflow in Overflow::ALL {
