@@ -1,5 +1,6 @@
 //! Several keys in one call, all or nothing: against single calls, in full stores, and under threads.
 
+mod scarce;
 mod singles;
 mod slots;
 mod table;

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use brimful::{Denial, Key, Limit, Limiter, ManualClock, Nanos, Overflow, Policy, Retry, Rules};
-use brimful_testkit::trace::SplitMix64;
 
 use crate::NOW;
 
@@ -210,71 +209,6 @@ fn victims_are_not_keys_of_the_call() {
     assert_eq!((stats.evicted_forced, stats.store_full, stats.occupied), (8, 1, 5));
 }
 
-/// When entries of logs are used up, all are denied, whatever the overflow policy, and nobody is
-/// forgotten; expired entries of others are found first.
-#[test]
-fn entries_are_there_for_all_or_for_none() {
-    for overflow in Overflow::ALL {
-        for max_keys in [8, 2_000] {
-            let builder = Limiter::builder(policy(&["3 per 10s sliding-log"])).max_keys(max_keys);
-            let builder = builder.max_log_entries(4).overflow(overflow);
-            let limiter = builder.build().unwrap();
-            let keys = ["a", "b", "c"].map(|key| (key, 1));
-            assert!(limiter.try_acquire_all_at(&keys, NOW).unwrap().is_allowed());
-            let later = NOW + Duration::from_secs(1);
-            for _ in 0..2 {
-                let denied = limiter.try_acquire_all_at(&keys, later).unwrap();
-                assert_eq!(denied.decision().denial(), Some(Denial::StoreFull), "{overflow}");
-                assert_eq!(denied.key(), Some(1), "{overflow}: there is one for the first");
-                assert_eq!(denied.retry(), Retry::After(Duration::from_secs(10)));
-                let stats = limiter.stats();
-                assert_eq!((stats.log_entries, stats.evicted_forced), (3, 0), "{overflow}");
-            }
-            assert_eq!(limiter.stats().store_full, 2);
-            assert!(limiter.try_acquire_all_at(&keys[..1], later).unwrap().is_allowed());
-            // By now those of the others have expired, wherever they are.
-            let now = NOW + Duration::from_secs(10);
-            let new = ["d", "e", "f"].map(|key| (key, 1));
-            // (One call looks at some sets for them, the next goes on.)
-            let calls = limiter.stats().slots.div_ceil(4 * 64) + 1;
-            let mut again = 0..calls;
-            let found = again.any(|_| limiter.try_acquire_all_at(&new, now).unwrap().is_allowed());
-            assert!(found, "{overflow}, {max_keys}");
-            assert_eq!(limiter.stats().log_entries, 4, "{overflow}");
-        }
-    }
-}
-
-/// A store at exactly `max_keys` owing keys has a slot for every newcomer of a call, each its own.
-#[test]
-fn newcomers_of_one_call_find_slots() {
-    for max_keys in [16_u64, 60, 64, 300, 820, 3_000] {
-        let builder = Limiter::builder(Limit::per_day(1).unwrap()).max_keys(max_keys);
-        let limiter = builder.overflow(Overflow::Refuse).secret([max_keys, 9]).build().unwrap();
-        let mut live: Vec<u64> = (0..max_keys).collect();
-        for key in &live {
-            assert!(limiter.try_acquire_at(*key, 1, NOW).is_allowed());
-        }
-        let mut random = SplitMix64::new(max_keys);
-        let mut next = max_keys;
-        for _ in 0..3_000 {
-            let count = random.between(1, 16);
-            let new: Vec<u64> = (next..next + count).collect();
-            for key in &new {
-                let place = usize::try_from(random.below(live.len() as u64)).unwrap();
-                assert!(limiter.reset(live.swap_remove(place)));
-                next = key + 1;
-            }
-            let charges: Vec<(u64, u64)> = new.iter().map(|key| (*key, 1)).collect();
-            let all = limiter.try_acquire_all_at(&charges, NOW).unwrap();
-            assert!(all.is_allowed(), "{max_keys} keys, {count} of them new: {all:?}");
-            live.extend(new);
-        }
-        assert_eq!((limiter.stats().occupied, limiter.stats().store_full), (max_keys, 0));
-        assert!(live.iter().all(|key| limiter.peek_at(*key, 1, NOW).is_denied()), "one was lost");
-    }
-}
-
 /// In a store too full for a call, a refusal says when there will be room for all of it.
 #[test]
 fn a_refusal_names_the_time_at_which_there_are_slots() {
@@ -297,6 +231,20 @@ fn a_refusal_names_the_time_at_which_there_are_slots() {
             assert_eq!(wait, Duration::from_secs(3), "the third to refill");
         }
     }
+}
+
+/// By a refusal, the keys that would have admitted are left as they are, wherever they stand in time.
+#[test]
+fn a_refusal_leaves_the_others_in_their_time() {
+    let builder = Limiter::builder(policy(&["10/s"])).max_keys(4).overflow(Overflow::Refuse);
+    let limiter = builder.build().unwrap();
+    for key in 0..5_u64 {
+        assert!(limiter.try_acquire_at(key, 5, NOW + DAY).is_allowed());
+    }
+    let denied = limiter.try_acquire_all_at(&[(0_u64, 1), (100, 1)], NOW).unwrap();
+    assert_eq!((denied.key(), denied.decision().denial()), (Some(1), Some(Denial::StoreFull)));
+    let later = NOW + Duration::from_millis(200);
+    assert_eq!([0_u64, 1].map(|key| limiter.peek_at(key, 0, later).remaining()), [5, 7]);
 }
 
 /// After a clock that was ahead is set right, the keys that it left owing in the future refill once
@@ -347,31 +295,6 @@ fn those_who_share_and_leave_are_counted() {
     assert!(call(&[(10, 1), (11, 1), (12, 1)], later).is_allowed());
     let stats = limiter.stats();
     assert_eq!((stats.shared, stats.left_shared, stats.store_full), (6, 3, 0));
-}
-
-/// A denied key that was last called under other limits has the new ones from then on, so that its
-/// hint holds; without entries for its log, it keeps the old ones.
-#[test]
-fn a_refused_key_gets_its_new_limits() {
-    for entries in [2, 1] {
-        let rules = Rules::builder()
-            .default(policy(&["10/day"]))
-            .tier("fast", policy(&["10/s"]))
-            .tier("log", policy(&["10/s sliding-log"]));
-        let builder = Limiter::builder(rules.build().unwrap()).max_keys(8);
-        let limiter = builder.max_log_entries(entries).build().unwrap();
-        assert!(limiter.tier("log").try_acquire_at("other", 1, NOW).is_allowed());
-        for (key, tier) in [("a", "fast"), ("b", "log")] {
-            assert!(limiter.try_acquire_at(key, 10, NOW).is_allowed());
-            let tier = limiter.tier(tier);
-            let denied = tier.try_acquire_all_at(&[("c", 1), (key, 1)], NOW).unwrap();
-            assert_eq!(denied.key(), Some(1));
-            let Retry::After(wait) = denied.retry() else { panic!("{denied:?}") };
-            assert!(wait <= Duration::from_secs(1), "{wait:?}");
-            let then = tier.peek_at(key, 1, NOW + wait);
-            assert_eq!(then.is_allowed(), key == "a" || entries == 2, "{key}, {entries}: {then:?}");
-        }
-    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use super::judge::{AllJudged, Judged, Place};
 use super::locked::{At, Locked};
-use super::{Charge, NO_SET, Taken, Together};
+use super::{Charge, MOST_KEYS, NO_SET, Taken, Together};
 use crate::algorithm::arena::Arena;
 use crate::decision::{Decision, Retry};
 use crate::rows::Rows;
@@ -27,12 +27,43 @@ impl Together<'_> {
             if !wants_place(all, key, charge) {
                 continue;
             }
-            match self.free_slot(charge, all, sets, arena) {
-                Some(at) => put(all, key, Place::Free(at)),
-                None => without = without.or(Some(key)),
+            let mut asked = [false; MOST_KEYS];
+            if !self.settle(key, all, &mut asked, sets, arena) {
+                without = without.or(Some(key));
             }
         }
         without
+    }
+
+    /// Gives a key a free slot, or one that another newcomer has, if that one can be settled elsewhere;
+    /// each is asked once. So all find places if there is any way to, and a slot that was made free for
+    /// a key reaches it, whoever else would have preferred it.
+    fn settle(
+        &self,
+        key: usize,
+        all: &mut AllJudged,
+        asked: &mut [bool; MOST_KEYS],
+        sets: &Locked<'_>,
+        arena: &Arena,
+    ) -> bool {
+        let Some(charge) = self.charges.get(key) else { return false };
+        if let Some(at) = self.free_slot(charge, all, sets, arena) {
+            put(all, key, Place::Free(at));
+            return true;
+        }
+        let (first, second) = self.store.candidates(charge.fingerprint);
+        for other in 0..self.charges.len() {
+            let Some(Place::Free(at)) = all.get(other).map(|judged| judged.place) else { continue };
+            let is_near = at.0 == first || at.0 == second;
+            let Some(asked_before) = asked.get_mut(other).filter(|_| is_near) else { continue };
+            if !core::mem::replace(asked_before, true)
+                && self.settle(other, all, asked, sets, arena)
+            {
+                put(all, key, Place::Free(at));
+                return true;
+            }
+        }
+        false
     }
 
     /// What [`Overflow`] says to the keys that found no slot.
@@ -84,7 +115,7 @@ impl Together<'_> {
 
     /// The sets in which the call has a use for a slot that seems free to others.
     pub(super) fn taken(&self, all: &AllJudged, sets: &Locked<'_>, arena: &Arena) -> Taken {
-        let mut taken = [NO_SET; super::MOST_KEYS];
+        let mut taken = [NO_SET; MOST_KEYS];
         for ((taken, judged), charge) in taken.iter_mut().zip(all).zip(self.charges) {
             let refilled = |(index, slot): At| {
                 let set = sets.get(index);
