@@ -28,7 +28,8 @@ pub enum Denial {
     /// The key's policy is `blocked`.
     Blocked,
     /// There was no place to remember the key, and the limiter was told to refuse then
-    /// ([`Overflow::Refuse`](crate::Overflow::Refuse)), or the memory of the logs was used up.
+    /// ([`Overflow::Refuse`](crate::Overflow::Refuse)), or the memory of the logs was used up, or one
+    /// call named more keys than there are slots.
     StoreFull,
 }
 

@@ -30,6 +30,10 @@
 //!   never be admitted is [`Retry::Never`], not a duration.
 //! * **A denial charges nothing**, whatever the algorithm and the number of limits (conformance
 //!   suite; under threads `two_limits_are_charged_together_or_not_at_all`).
+//! * **Several keys in one call are charged together or not at all**
+//!   ([`try_acquire_all`](Limiter::try_acquire_all)): what is said and left is what single calls
+//!   would (`all_keys_at_once_are_what_single_calls_are`), in full stores too
+//!   (`full_stores_take_all_keys_or_none`), and under threads (`nobody_sees_a_part_of_a_call`).
 //! * **Time may go backwards.** A reading before a key's last change, by up to the longest fill
 //!   time or window of its limits (at least 10 s), counts as that change; beyond it the clock was
 //!   stepped, and debts and counts stay as they are (conformance suite, `model.rs`).

@@ -147,9 +147,11 @@ pub struct Stats {
     pub occupied: u64,
     /// Bytes of all slots, shared states and log entries, allocated at construction.
     pub bytes: u64,
-    /// Requests that were allowed with a cost above 0.
+    /// Requests that were allowed with a cost above 0. A call that names several keys counts once for
+    /// each of them that it charged.
     pub admitted: u64,
-    /// Requests that were denied.
+    /// Requests that were denied, with a cost above 0. A call that names several keys counts once, for
+    /// the one that decided.
     pub denied: u64,
     /// The same by policy name, for the policies that denied any. Those that came with calls are
     /// counted together under the name [`Stats::GIVEN`].

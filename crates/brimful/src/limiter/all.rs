@@ -11,8 +11,8 @@ use crate::rows::{Tier, Wanted};
 use crate::store::{Call, Charge, MOST_KEYS, Ruled};
 use crate::time::Nanos;
 
-/// What became of a call that names several keys ([`Limiter::try_acquire_all`]): all were charged, or
-/// none.
+/// What became of a call that names several keys ([`Limiter::try_acquire_all`]): all were charged,
+/// or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllDecision {
     decision: Decision,
@@ -35,8 +35,8 @@ impl AllDecision {
     }
 
     /// What was said to the key that decided: on a denial that of the refusing keys which has to
-    /// wait longest (never is longest), else that of all which has the least remaining; the first of
-    /// equals. A key that was named twice has the place of its first mention.
+    /// wait longest (never is longest), else that of all which has the least remaining; the first
+    /// of equals. A key that was named twice has the place of its first mention.
     #[must_use]
     pub const fn decision(&self) -> &Decision {
         &self.decision
@@ -48,8 +48,8 @@ impl AllDecision {
         self.key
     }
 
-    /// When the same request may go ahead: the longest over the keys that refused it. It is exact as
-    /// [`Decision::retry`] is.
+    /// When the same request may go ahead: the longest over the keys that refused it. It is exact
+    /// as [`Decision::retry`] is.
     #[must_use]
     pub const fn retry(&self) -> Retry {
         self.decision.retry()
@@ -103,21 +103,29 @@ impl Limiter {
     /// The most keys that one call of [`try_acquire_all`](Self::try_acquire_all) may name.
     pub const MAX_KEYS_AT_ONCE: usize = MOST_KEYS;
 
-    /// Spends one token of each key if every limit of every key admits it; otherwise spends nothing.
-    /// For a request that must pass the limits of its user, its tenant and its address.
+    /// Spends one token of each key if every limit of every key admits it; otherwise spends
+    /// nothing. For a request that must pass the limits of its user, its tenant and its address.
     ///
-    /// No other thread sees some of the keys charged and others not. The request is allowed exactly
-    /// when a [`peek`](Self::peek) of each key allows it, and leaves what a call for each would. A key
-    /// that is named several times is charged the sum. Keys of different types are named as
-    /// [`Key`](crate::Key)s, at most [`MAX_KEYS_AT_ONCE`](Self::MAX_KEYS_AT_ONCE) of them; without any
-    /// the call is allowed.
+    /// No other thread sees some of the keys charged and others not. As long as the store has
+    /// places, the request is allowed exactly when a [`peek`](Self::peek) of each key allows it,
+    /// and leaves what a call for each would. A key that is named several times is charged the sum.
+    /// Keys of different types are named as [`Key`](crate::Key)s. A call may name up to
+    /// [`MAX_KEYS_AT_ONCE`](Self::MAX_KEYS_AT_ONCE); one that names none is allowed.
     ///
-    /// A key without state needs a slot of its own only when all limits admit. When the store is
-    /// full, [`Overflow`](crate::Overflow) says what happens, as for a single key: no key that the
-    /// call charges is forgotten for another one of the call; a refusal of one is a denial of all;
-    /// those that share a state are charged there with their sum. Where there are fewer slots than
-    /// keys in the call, it is denied for good, unless they share. When log entries are used up, the call is denied
-    /// whatever the overflow policy: nobody is forgotten for entries.
+    /// A denial charges no key, takes no slot and forgets nobody. (By a clock that was stepped
+    /// back, or under a new tier, a key that refuses keeps what its own denial would leave, because
+    /// its hint depends on it; the others do not.)
+    ///
+    /// Slots are looked for only when all limits admit. Where there are too few,
+    /// [`Overflow`](crate::Overflow) says what happens, as for single keys:
+    ///
+    /// * Nobody whom the call charges is forgotten for another key of the call.
+    /// * A refusal of one key is a denial of all.
+    /// * Keys that share a state are charged there with their sum.
+    ///
+    /// With fewer slots in reach than keys, and no state to share, the call is denied for good
+    /// ([`Retry::Never`]). When log entries are used up, it is denied by every overflow policy:
+    /// nobody is forgotten for entries.
     ///
     /// # Errors
     /// Too many keys. Nothing was charged then.
@@ -145,8 +153,8 @@ impl Limiter {
         self.decide_all(keys.iter().map(|key| (key, 1)), Tier::NONE, || self.clock.now())
     }
 
-    /// As [`try_acquire_all`](Self::try_acquire_all), with a cost for each key, at a given time. A key
-    /// that costs 0 is looked at: it refuses only when it is `blocked`.
+    /// As [`try_acquire_all`](Self::try_acquire_all), with a cost for each key, at a given time. A
+    /// key that costs 0 is looked at: it refuses only when it is `blocked`.
     ///
     /// # Errors
     /// As [`try_acquire_all`](Self::try_acquire_all).

@@ -82,7 +82,8 @@ struct Written {
     is_new: [bool; MOST_KEYS],
 }
 
-/// The sets in which the call has a use for a free slot, once for each slot; [`NO_SET`] for the rest.
+/// The sets in which the call has a use for a free slot, once for each slot; [`NO_SET`] for the
+/// rest.
 type Taken = [usize; MOST_KEYS];
 
 const NO_SET: usize = usize::MAX;
@@ -134,10 +135,9 @@ impl Store {
             Round::Denied(decisions) => Ok(decisions),
             Round::Written(Written { decisions, runs, is_new }) => {
                 self.tidy(runs, &call.request(0));
-                for (key, (decision, _)) in
-                    decisions.iter().zip(is_new).enumerate().filter(|(_, (_, is_new))| *is_new)
-                {
-                    if self.shared_owes(decision.row, &call.request(key)) {
+                for (key, decision) in decisions.iter().enumerate() {
+                    let is_new = is_new.get(key).is_some_and(|is_new| *is_new);
+                    if is_new && self.shared_owes(decision.row, &call.request(key)) {
                         self.counters.left_shared.add(1);
                     }
                 }
@@ -175,8 +175,8 @@ impl Store {
         together.decide(&mut sets, shared.as_mut(), call.rows, runs.get())
     }
 
-    /// Of which keys the rules have to be asked: those without a slot, or with one that was resolved
-    /// to something else than the call wants.
+    /// Of which keys the rules have to be asked: those without a slot, or with one that was
+    /// resolved to something else than the call wants.
     fn unasked<N>(&self, call: &Call<'_, N>, sets: &Locked<'_>) -> Asked {
         let mut asked = [false; MOST_KEYS];
         for (asked, charge) in asked.iter_mut().zip(call.charges) {
@@ -214,8 +214,8 @@ impl Charge {
         }
     }
 
-    /// The place of the state that keys of its policy share. (The rows of rules are always there, so
-    /// that they need not be held for this: shared states are locked before them.)
+    /// The place of the state that keys of its policy share. (The rows of rules are always there,
+    /// so that they need not be held for this: shared states are locked before them.)
     fn shared(&self, rows: &Rows) -> Option<usize> {
         let row = rows.fixed().get(usize::try_from(self.row()?).ok()?)?;
         Some(row.shared)

@@ -10,8 +10,8 @@
 //! ([`full`]). The runs of logs are another thing that can run out; [`sweep`] finds those of idle
 //! keys.
 //!
-//! Locks are taken in this order: sets by index, then the overflow state, then the rows that came
-//! with calls, then the arena.
+//! Locks are taken in this order: sets by index, then overflow states by index, then the rows that
+//! came with calls, then the arena.
 
 mod all;
 mod attempt;

@@ -1,4 +1,5 @@
-//! Several keys in one call, all or nothing: against single calls, in full stores, and under threads.
+//! Several keys in one call, all or nothing: against single calls, in full stores, and under
+//! threads.
 
 mod scarce;
 mod singles;

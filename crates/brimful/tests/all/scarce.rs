@@ -41,8 +41,8 @@ fn newcomers_of_one_call_find_slots() {
     }
 }
 
-/// With hardly more free slots than newcomers, a call is allowed exactly when each of them finds a slot
-/// by itself: which of them has a choice, and what the others could have had, does not matter.
+/// With hardly more free slots than newcomers, a call is allowed exactly when each of them finds a
+/// slot by itself: which of them has a choice, and what the others could have had, does not matter.
 #[test]
 fn the_last_slots_are_found() {
     let (mut found, mut missed) = (0, 0);
@@ -94,8 +94,8 @@ fn the_last_slots_are_found() {
     assert!(found > 1_000 && missed > 10, "{found} found, {missed} missed");
 }
 
-/// The same where keys of the call have slots that look free, because they owe nothing until they are
-/// charged: newcomers are not sent there.
+/// The same where keys of the call have slots that look free, because they owe nothing until they
+/// are charged: newcomers are not sent there.
 #[test]
 fn refilled_keys_of_the_call_keep_their_slots() {
     let max_keys = 820;
@@ -129,7 +129,8 @@ fn refilled_keys_of_the_call_keep_their_slots() {
     }
 }
 
-/// Expired entries of a call's own keys, and of others in their sets, are found before it is denied.
+/// Expired entries of a call's own keys, and of others in their sets, are found before it is
+/// denied.
 #[test]
 fn entries_in_the_sets_of_the_call_are_found_first() {
     for key in 0..20_u64 {
@@ -163,19 +164,20 @@ fn those_who_share_take_one_entry() {
     assert!(limiter.try_acquire_all_at(&[(10_u64, 2), (11, 1)], NOW).unwrap().is_allowed());
 }
 
-/// As many entries as are promised are there for calls of several keys too.
+/// As many entries as are promised are there for these calls too, also where a few idle keys hold
+/// them all, which no search of some sets would find.
 #[test]
-fn entries_are_not_used_up_by_calls_below_the_promise() {
-    let builder = Limiter::builder(policy(&["100/s sliding-log"])).max_keys(4_000);
-    let builder = builder.max_log_entries(2_500).overflow(Overflow::Refuse);
-    let limiter = builder.build().unwrap();
-    assert_eq!(limiter.stats().slots / 4, 1_250);
-    // 624 in any second, each seen once.
-    for call in 0..208 * 60_u64 {
-        let now = NOW + Duration::from_nanos(call * (1_000_000_000 / 208 + 1));
-        let keys = [call * 3, call * 3 + 1, call * 3 + 2].map(|key| (key, 1));
-        let all = limiter.try_acquire_all_at(&keys, now).unwrap();
-        assert!(all.is_allowed(), "{:?}", limiter.stats());
+fn entries_of_idle_keys_are_given_back() {
+    let builder = Limiter::builder(policy(&["6000/min sliding-log"])).max_keys(40_000);
+    let builder = builder.max_given(0).max_log_entries(25_000).secret([7, 11]);
+    let limiter = builder.overflow(Overflow::Refuse).build().unwrap();
+    assert_eq!(limiter.stats().slots / 4, 12_500);
+    for key in 0..20 {
+        for call in 0..6_000 {
+            let now = NOW + Duration::from_secs(key * 120) + Duration::from_nanos(call);
+            let all = limiter.try_acquire_all_at(&[(key, 1)], now).unwrap();
+            assert!(all.is_allowed(), "{key}, {call}: {:?}", limiter.stats());
+        }
     }
 }
 

@@ -143,8 +143,8 @@ impl Model {
             }
             Overflow::Refuse | Overflow::Evict => {
                 looks(&mut said);
-                // A key waits for the slot that is free next; or others would be forgotten for it, and
-                // are not, because there are too few.
+                // A key waits for the slot that is free next; or others would be forgotten for it,
+                // and are not, because there are too few.
                 let mut waits = waits.into_iter();
                 for (number, ..) in without {
                     let wait = waits.next();
@@ -216,8 +216,8 @@ impl Trial {
 
     fn step(&mut self) {
         self.now = self.now + Duration::from_millis(self.random.below(120));
-        // (Of several victims it is not told whose slot each newcomer got, and so, at earlier times,
-        // not which key is forgotten next.)
+        // (Of several victims it is not told whose slot each newcomer got, and so, at earlier
+        // times, not which key is forgotten next.)
         let is_early = self.model.overflow != Overflow::Evict && self.random.below(20) == 0;
         let back = if is_early { self.random.below(2_000_000_000) } else { 0 };
         let now = Nanos::from_nanos(self.now.as_nanos() - back);
@@ -235,7 +235,8 @@ impl Trial {
         let story = || format!("{charges:?} at {now:?}: {all:?}, not {said:?}");
         let full = said.iter().any(|(_, said)| said.denial == Some(Denial::StoreFull));
         if full && self.model.overflow == Overflow::Evict {
-            // (Which key is one too many depends on whose slots victims left, and that is not told.)
+            // (Which key is one too many depends on whose slots victims left, and that is not
+            // told.)
             let denial = all.decision().denial();
             assert_eq!(
                 (all.retry(), denial),

@@ -59,7 +59,8 @@ fn all_are_charged_or_none() {
     assert_eq!(stats.resolved, 3, "the rules were asked once for each key");
 }
 
-/// Of the refusing keys the one that waits longest decides, and never is longest; of equals the first.
+/// Of the refusing keys the one that waits longest decides, and never is longest; of equals the
+/// first.
 #[test]
 fn the_longest_wait_decides() {
     let limiter = limiter();
@@ -162,8 +163,8 @@ fn the_clock_and_tiers() {
     assert_eq!(limiter.stats().unknown_tier, 1, "a look is not counted");
 }
 
-/// By a clock that was stepped back, the keys that refuse count on from its reading, so that the hint
-/// of the denial holds; those that would have admitted are left alone.
+/// By a clock that was stepped back, the keys that refuse count on from its reading, so that the
+/// hint of the denial holds; those that would have admitted are left alone.
 #[test]
 fn a_stepped_clock_counts_for_those_that_refuse() {
     let limiter = limiter();
@@ -233,7 +234,8 @@ fn a_refusal_names_the_time_at_which_there_are_slots() {
     }
 }
 
-/// By a refusal, the keys that would have admitted are left as they are, wherever they stand in time.
+/// By a refusal, the keys that would have admitted are left as they are, wherever they stand in
+/// time.
 #[test]
 fn a_refusal_leaves_the_others_in_their_time() {
     let builder = Limiter::builder(policy(&["10/s"])).max_keys(4).overflow(Overflow::Refuse);

@@ -109,8 +109,8 @@ fn nobody_sees_a_part_of_a_call() {
     assert_eq!(limiter.stats().admitted, 2 * CAPACITY);
 }
 
-/// Threads that bring new keys by threes to a store at its bound, while others go: all find slots, and
-/// none is forgotten. Single calls and looks go on beside them.
+/// Threads that bring new keys by threes to a store at its bound, while others go: all find slots,
+/// and none is forgotten. Single calls and looks go on beside them.
 #[test]
 fn racing_calls_find_slots() {
     const THREADS: u64 = 4;

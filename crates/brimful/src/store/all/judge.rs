@@ -133,8 +133,8 @@ impl Together<'_> {
         }
     }
 
-    /// The limits of a key with or without a slot; `None` is never seen, because the rules were asked
-    /// when its slot does not tell, and their rows are always there.
+    /// The limits of a key with or without a slot; `None` is never seen, because the rules were
+    /// asked when its slot does not tell, and their rows are always there.
     fn limits(&self, charge: &Charge, home: Option<&Slot>) -> Option<Limits<'_>> {
         let served = |home: &Slot| Some((home.row, self.rows.plan_for(home.row, self.wanted)?));
         if let Some((row, plan)) = home.and_then(served) {

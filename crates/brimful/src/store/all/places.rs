@@ -14,8 +14,8 @@ use crate::store::{Overflow, Set};
 use crate::time::span;
 
 impl Together<'_> {
-    /// Finds a slot that is empty or as good as new for every key that is to be charged and has none;
-    /// says which is the first without.
+    /// Finds a slot that is empty or as good as new for every key that is to be charged and has
+    /// none; says which is the first without.
     pub(super) fn find_places(
         &self,
         all: &mut AllJudged,
@@ -35,9 +35,9 @@ impl Together<'_> {
         without
     }
 
-    /// Gives a key a free slot, or one that another newcomer has, if that one can be settled elsewhere;
-    /// each is asked once. So all find places if there is any way to, and a slot that was made free for
-    /// a key reaches it, whoever else would have preferred it.
+    /// Gives a key a free slot, or one that another newcomer has, if that one can be settled
+    /// elsewhere; each is asked once. So all find places if there is any way to, and a slot that
+    /// was made free for a key reaches it, whoever else would have preferred it.
     fn settle(
         &self,
         key: usize,
@@ -130,8 +130,8 @@ impl Together<'_> {
         taken
     }
 
-    /// Makes slots whose time lies ahead of a clock that was stepped back refill from now on, in the
-    /// sets of those keys that found no slot; see `Full::anchor`.
+    /// Makes slots whose time lies ahead of a clock that was stepped back refill from now on, in
+    /// the sets of those keys that found no slot; see `Full::anchor`.
     pub(super) fn anchor(&self, all: &AllJudged, sets: &mut Locked<'_>, arena: &mut Arena) {
         for (key, charge) in self.charges.iter().enumerate() {
             if !wants_place(all, key, charge) {
@@ -234,8 +234,8 @@ impl Together<'_> {
     }
 }
 
-/// Whether a key is to be charged and has no place yet. (Those that are denied have none either, but
-/// then no places are looked for.)
+/// Whether a key is to be charged and has no place yet. (Those that are denied have none either,
+/// but then no places are looked for.)
 fn wants_place(all: &AllJudged, key: usize, charge: &Charge) -> bool {
     let judged = all.get(key);
     let is_nowhere = judged.is_some_and(|Judged { place, .. }| matches!(place, Place::Nowhere));
