@@ -12,6 +12,7 @@
 //! States have room for `N` limits: eight in general, one where a store holds nothing wider, for
 //! which the compiler then makes code without loops or copies.
 
+#[cfg(feature = "std")]
 mod answer;
 mod carry;
 
@@ -24,6 +25,7 @@ use crate::limit::Limit;
 use crate::policy::Policy;
 use crate::time::{Nanos, span};
 
+#[cfg(feature = "std")]
 pub(crate) use answer::{Answer, Outcome};
 
 /// Backward readings of up to this, or the longest fill time or window of the key's limits, are
