@@ -44,18 +44,24 @@ pub(crate) struct StoreCounters {
     pub(crate) left_shared: Counter,
 }
 
+/// Rows that have counters in each stripe: so many that a stripe is two cache lines.
+const NEAR: usize = 15;
+
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Stripe {
     admitted: Counter,
-    denied: Counter,
+    /// By the first rows of the rules; the others have counters that all threads share.
+    denied_by_row: [Counter; NEAR],
 }
+
+const _: () = assert!(size_of::<Stripe>() == 128);
 
 /// What was decided, in all and by row.
 #[derive(Debug)]
 pub(crate) struct DecisionCounters {
     stripes: Box<[Stripe]>,
-    /// The last is for all rows that come with calls.
+    /// What the stripes do not count. The last is for all rows that come with calls.
     denied_by_row: Box<[Counter]>,
     resolved: Counter,
     unknown_tier: Counter,
@@ -94,28 +100,24 @@ impl DecisionCounters {
     #[inline]
     pub(crate) fn count(&self, allowed: bool, row: u32) {
         let number = usize::try_from(sync::thread_number()).unwrap_or(usize::MAX);
-        match self.stripes.get(number) {
-            Some(own) if number < ALONE => match allowed {
-                true => own.admitted.add_alone(),
-                false => own.denied.add_alone(),
-            },
-            _ => self.count_shared(allowed, number),
-        }
-        if !allowed {
-            self.count_denied_by(row);
-        }
-    }
-
-    #[cold]
-    fn count_shared(&self, allowed: bool, number: usize) {
-        if let Some(stripe) = self.stripes.get(ALONE + number % SHARED) {
-            let counter = if allowed { &stripe.admitted } else { &stripe.denied };
-            counter.add(1);
-        }
-    }
-
-    fn count_denied_by(&self, row: u32) {
+        let is_alone = number < ALONE;
+        let place = if is_alone { number } else { ALONE + number % SHARED };
+        let stripe = self.stripes.get(place);
         let row = usize::try_from(row).unwrap_or(usize::MAX);
+        let counter = stripe.and_then(|stripe| match allowed {
+            true => Some(&stripe.admitted),
+            false => stripe.denied_by_row.get(row),
+        });
+        match counter {
+            Some(own) if is_alone => own.add_alone(),
+            Some(shared) => shared.add(1),
+            None => self.count_far(row),
+        }
+    }
+
+    /// Counts a denial by a row without counters in the stripes.
+    #[cold]
+    fn count_far(&self, row: usize) {
         if let Some(counter) = self.denied_by_row.get(row).or(self.denied_by_row.last()) {
             counter.add(1);
         }
@@ -126,11 +128,15 @@ impl DecisionCounters {
     }
 
     pub(crate) fn denied(&self) -> u64 {
-        self.stripes.iter().map(|stripe| stripe.denied.value()).sum()
+        self.denied_by_row().sum()
     }
 
+    /// By each row of the rules, and last by all that came with calls.
     pub(crate) fn denied_by_row(&self) -> impl Iterator<Item = u64> {
-        self.denied_by_row.iter().map(Counter::value)
+        self.denied_by_row.iter().enumerate().map(|(row, far)| {
+            let near = self.stripes.iter().filter_map(move |stripe| stripe.denied_by_row.get(row));
+            far.value() + near.map(Counter::value).sum::<u64>()
+        })
     }
 }
 
