@@ -119,7 +119,7 @@ impl LimiterBuilder {
         self
     }
 
-    /// Where verbs without a time get it from; by default a [`SystemClock`].
+    /// Where verbs without a time get it from; by default a [`SystemClock`](crate::SystemClock).
     #[must_use]
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.clock = Some(Source::Custom(Box::new(clock)));
