@@ -39,30 +39,47 @@ pub(crate) struct Ticks {
     /// known.
     rate: AtomicU64,
     holds: AtomicU64,
-    /// What the clock itself said; only those who write look at it.
+    /// What the clock itself said, and the rate that was measured then, believed or not; only those who
+    /// write look at these.
     said: AtomicU64,
+    measured: AtomicU64,
 }
 
 impl Ticks {
     /// The time at that reading of the counter; `None` when the clock has to be asked.
     #[inline]
     pub(super) fn at(&self, ticks: u64) -> Option<u64> {
+        let Words { passed, now, rate, holds } = self.read(ticks)?;
+        // A counter that is behind has passed nearly 2^64 ticks.
+        (passed < holds).then(|| now.saturating_add(scaled(passed, rate)))
+    }
+
+    /// The words as they belong together; `None` while they are written.
+    #[inline]
+    fn read(&self, ticks: u64) -> Option<Words> {
         let version = self.version.load(Ordering::Acquire);
-        let passed = ticks.wrapping_sub(self.ticks.load(Ordering::Relaxed));
-        let now = self.now.load(Ordering::Relaxed);
-        let rate = self.rate.load(Ordering::Relaxed);
-        let holds = self.holds.load(Ordering::Relaxed);
+        let words = self.words(ticks);
         fence(Ordering::Acquire);
         let is_whole = version.is_multiple_of(2) && version == self.version.load(Ordering::Relaxed);
-        // A counter that is behind has passed nearly 2^64 ticks.
-        (is_whole && passed < holds).then(|| now.saturating_add(scaled(passed, rate)))
+        is_whole.then_some(words)
+    }
+
+    #[inline]
+    fn words(&self, ticks: u64) -> Words {
+        Words {
+            passed: ticks.wrapping_sub(self.ticks.load(Ordering::Relaxed)),
+            now: self.now.load(Ordering::Relaxed),
+            rate: self.rate.load(Ordering::Relaxed),
+            holds: self.holds.load(Ordering::Relaxed),
+        }
     }
 
     /// Takes a reading of the clock, made between two of the counter, and says what time it is: no less
-    /// than what was given out for this reading of the counter before.
+    /// than what was given out before for this reading of the counter, unless others are writing.
     pub(super) fn take(&self, before: u64, said: u64, after: u64) -> u64 {
+        let given = || self.read(before).map_or(said, |words| said.max(words.given()));
         if after.wrapping_sub(before) > APART {
-            return said;
+            return given();
         }
         let version = self.version.load(Ordering::Relaxed);
         let is_free = version.is_multiple_of(2)
@@ -72,7 +89,7 @@ impl Ticks {
                 .is_ok();
         if !is_free {
             // Another thread is taking its own.
-            return said;
+            return given();
         }
         // So that nobody sees the words below without the odd version.
         fence(Ordering::Release);
@@ -82,32 +99,52 @@ impl Ticks {
     }
 
     fn write(&self, ticks: u64, said: u64) -> u64 {
-        let word = |word: &AtomicU64| word.load(Ordering::Relaxed);
-        let passed = ticks.wrapping_sub(word(&self.ticks));
-        let is_behind = passed > u64::MAX / 2;
-        // The most that was given out.
-        let given = match is_behind {
-            true => 0,
-            false => word(&self.now)
-                .saturating_add(scaled(passed.min(word(&self.holds)), word(&self.rate))),
-        };
-        let now = said.max(given);
-        let last = word(&self.said);
+        let words = self.words(ticks);
+        let now = said.max(words.given());
+        let last = self.said.load(Ordering::Relaxed);
         let took = said.saturating_sub(last);
-        if last > 0 && took < SHORTEST && !is_behind {
+        let is_late = last > 0 && said <= last;
+        if is_late || (last > 0 && took < SHORTEST && !words.is_behind()) {
             return now;
         }
-        let measured = if last > 0 && !is_behind { rate_of(took, passed) } else { None };
+        let measured =
+            if last > 0 && !words.is_behind() { rate_of(took, words.passed) } else { None };
+        // A counter that jumped, or that stood still, has another rate than before: it is measured
+        // twice before it is believed.
+        let before = self.measured.load(Ordering::Relaxed);
+        let believed = measured.filter(|rate| before == 0 || rate.abs_diff(before) <= before >> 9);
         // Slower by what it is ahead.
-        let (rate, holds) = measured.map_or((0, 0), |rate| {
+        let (rate, holds) = believed.map_or((0, 0), |rate| {
             (slowed(rate, now.saturating_sub(said)), ticks_in(LONGEST.min(took), rate))
         });
         self.ticks.store(ticks, Ordering::Relaxed);
         self.now.store(now, Ordering::Relaxed);
         self.said.store(said, Ordering::Relaxed);
+        self.measured.store(measured.unwrap_or(0), Ordering::Relaxed);
         self.rate.store(rate, Ordering::Relaxed);
         self.holds.store(holds, Ordering::Relaxed);
         now
+    }
+}
+
+/// The words of [`Ticks`] as seen from a reading of the counter.
+#[derive(Clone, Copy)]
+struct Words {
+    passed: u64,
+    now: u64,
+    rate: u64,
+    holds: u64,
+}
+
+impl Words {
+    fn is_behind(self) -> bool {
+        self.passed > u64::MAX / 2
+    }
+
+    /// The most that was given out up to then.
+    fn given(self) -> u64 {
+        let passed = if self.is_behind() { 0 } else { self.passed.min(self.holds) };
+        self.now.saturating_add(scaled(passed, self.rate))
     }
 }
 
@@ -246,5 +283,51 @@ mod tests {
         assert_eq!(take(40_000_010, 37_999_000), 38_000_000);
         let later = ticks.at(50_000_010).unwrap();
         assert!((42_999_000..42_999_700).contains(&later), "{later}");
+    }
+
+    /// The counter jumps ahead by 2 s once, as that of a machine that was paused while its clock stood.
+    #[test]
+    fn a_counter_that_jumped_is_not_believed() {
+        let ticks = Ticks::default();
+        let start = 1_800_000_000_000_000_000_u64;
+        // 3 ticks a nanosecond.
+        let (mut at, mut time) = (1_000_000_000_u64, start);
+        let pass = |nanos: u64, jump: u64, at: &mut u64, time: &mut u64| {
+            *at += 3 * nanos + jump;
+            *time += nanos;
+        };
+        for _ in 0..5 {
+            ticks.take(at, time, at + 50);
+            pass(9_000_000, 0, &mut at, &mut time);
+        }
+        // Paused for 2 s: the counter went on, the clock did not.
+        pass(0, 3 * 2_000_000_000, &mut at, &mut time);
+        let mut worst = 0_i128;
+        for _ in 0..3_000 {
+            let now = ticks.at(at).unwrap_or_else(|| ticks.take(at, time, at + 50));
+            let off = i128::from(now) - i128::from(time);
+            if off.abs() > worst.abs() {
+                worst = off;
+            }
+            pass(1_000_000, 0, &mut at, &mut time);
+        }
+        assert!(worst.abs() < 12_000, "off by {worst} ns");
+    }
+
+    /// What was given out before is kept, also by an interrupted reading, and by one that comes late.
+    #[test]
+    fn an_interrupted_reading_does_not_go_back() {
+        let ticks = Ticks::default();
+        ticks.take(1_000, 5_000_000, 1_050);
+        ticks.take(4_001_000, 7_000_000, 4_001_050);
+        let given = ticks.at(8_000_998).unwrap();
+        assert_eq!(given, 8_999_999);
+        // The clock is 7 us behind what was given out; the thread was interrupted.
+        let now = ticks.take(8_001_010, 8_993_000, 8_001_010 + APART + 1);
+        assert!(now >= given, "back by {}", given - now);
+        // Another thread has taken a later one meanwhile.
+        assert_eq!(ticks.take(8_001_000, 9_000_000, 8_001_050), 9_000_000);
+        assert_eq!(ticks.take(8_000_990, 8_999_990, 8_001_040), 9_000_000);
+        assert_eq!(ticks.at(8_001_000), Some(9_000_000));
     }
 }

@@ -121,7 +121,8 @@ impl Limiter {
     ///
     /// * Nobody whom the call charges is forgotten for another key of the call.
     /// * A refusal of one key is a denial of all.
-    /// * Keys that share a state are charged there with their sum.
+    /// * Keys that share a state are charged there with their sum. When that is more than the state can
+    ///   ever hold, the denial is for good, although slots of their own may be free later.
     ///
     /// With fewer slots in reach than keys, and no state to share, the call is denied for good
     /// ([`Retry::Never`]). When log entries are used up, it is denied by every overflow policy:

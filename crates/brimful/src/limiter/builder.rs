@@ -119,7 +119,8 @@ impl LimiterBuilder {
         self
     }
 
-    /// Where verbs without a time get it from; by default a [`SystemClock`](crate::SystemClock).
+    /// Where verbs without a time get it from; by default a [`SystemClock`](crate::SystemClock), asked
+    /// as its page says. (One that is passed here is asked in each call.)
     #[must_use]
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.clock = Some(Source::Custom(Box::new(clock)));

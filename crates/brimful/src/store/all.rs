@@ -48,7 +48,7 @@ pub(crate) enum Ruled {
 pub(crate) struct Call<'a, N> {
     /// At most [`MOST_KEYS`].
     pub(crate) charges: &'a [Charge],
-    /// Reads the time; called with all sets locked.
+    /// Reads the time; called with all sets locked to decide, and otherwise to look for room.
     pub(crate) now: N,
     pub(crate) rows: &'a Rows,
     pub(crate) wanted: Wanted,

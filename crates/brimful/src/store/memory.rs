@@ -51,9 +51,8 @@ impl Memory {
 
 impl Owner {
     fn new(count: usize) -> Option<Self> {
-        let bytes = count.checked_mul(WORD)?;
         #[cfg(target_os = "linux")]
-        if bytes >= huge::ENOUGH
+        if let Some(bytes) = count.checked_mul(WORD).filter(|bytes| *bytes >= huge::ENOUGH)
             && let Some(mapped) = huge::map(bytes)
         {
             return Some(Self::Mapped(mapped));

@@ -129,7 +129,7 @@ pub(crate) struct Request<'a, N> {
     pub(crate) cost: u64,
     /// A peek decides and changes nothing.
     pub(crate) peek: bool,
-    /// Reads the time; called with the key's set locked.
+    /// Reads the time.
     pub(crate) now: N,
     pub(crate) rows: &'a Rows,
     /// What the key is to be resolved to.

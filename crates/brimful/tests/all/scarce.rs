@@ -254,3 +254,39 @@ fn a_refused_key_gets_its_new_limits() {
         }
     }
 }
+
+/// A store of one slot, which is taken, and the state of `a:*` to share: five an hour, in entries.
+fn one_slot(entries: u64) -> Limiter {
+    let rules = Rules::builder()
+        .default(policy(&["1/h"]))
+        .pattern("a:*", policy(&["5/h sliding-log"]))
+        .pattern("b:*", policy(&["7/h sliding-log"]))
+        .build()
+        .unwrap();
+    let builder = Limiter::builder(rules).max_keys(1).max_log_entries(entries);
+    let limiter = builder.overflow(Overflow::Share).build().unwrap();
+    assert!(limiter.try_acquire_at("z", 1, NOW).is_allowed());
+    limiter
+}
+
+/// Two shared logs want an entry each, and one is left: the second is refused, and neither charged.
+#[test]
+fn a_denial_for_entries_charges_no_shared_state() {
+    let limiter = one_slot(1);
+    let denied = limiter.try_acquire_all_at(&[("a:1", 2), ("b:1", 3)], NOW).unwrap();
+    assert_eq!(denied.decision().denial(), Some(Denial::StoreFull));
+    assert_eq!((limiter.stats().log_entries, limiter.stats().shared), (0, 1));
+    // A cost of all that the limit admits.
+    assert!(limiter.try_acquire_at("a:2", 5, NOW).is_allowed());
+}
+
+/// With no entry left at all, the log of the shared state is as it was.
+#[test]
+fn a_denial_for_entries_forgets_no_shared_log() {
+    let limiter = one_slot(2);
+    let at = |ms| NOW + Duration::from_millis(ms);
+    assert!(limiter.try_acquire_at("a:1", 2, at(0)).is_allowed());
+    assert!(limiter.try_acquire_at("a:1", 2, at(1)).is_allowed());
+    assert!(limiter.try_acquire_all_at(&[("a:1", 1)], at(2)).unwrap().is_denied());
+    assert!(limiter.try_acquire_at("a:1", 3, at(3)).is_denied(), "4 of 5 an hour were spent");
+}

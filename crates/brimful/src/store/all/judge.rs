@@ -214,7 +214,7 @@ impl Together<'_> {
                 {
                     self.write(charge, at, sets, arena);
                 }
-                (Place::Shared(_), Some(_)) => {
+                (Place::Shared(_), Some(Denial::Limit)) => {
                     if let (Some((index, cost)), Some(shared)) =
                         (self.group(all, key), shared.as_deref_mut())
                     {
@@ -233,8 +233,9 @@ impl Together<'_> {
             }
         }
         let counters = &self.store.counters;
-        counters.shared.add(count(all, |judged| matches!(judged.place, Place::Shared(_))));
         let is_full = |judged: &Judged| judged.decision.denial == Some(Denial::StoreFull);
+        let shares = |judged: &Judged| matches!(judged.place, Place::Shared(_)) && !is_full(judged);
+        counters.shared.add(count(all, shares));
         counters.refused.add(count(all, is_full).min(1));
         decisions
     }
