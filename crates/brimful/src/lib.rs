@@ -49,7 +49,8 @@
 //!   resolved once (`a_key_is_resolved_once`). When its limits change, because it is seen under
 //!   another [tier](TierLimiter) or limits come with the call, it keeps the fraction that it owes, or
 //!   what its windows counted (`tiers.rs` and `given.rs`, against the model).
-//! * **One key, one state** (`a_key_is_never_in_two_slots`). Keys are kept as 64-bit fingerprints
+//! * **One key, one state** (`a_key_is_never_in_two_slots`; under threads that race for slots, what was
+//!   charged is owed: `what_was_charged_is_owed`). Keys are kept as 64-bit fingerprints
 //!   of a keyed SipHash-1-3. With n keys in the store a new key is taken for another with a
 //!   probability of n / 2^64: at a million keys 5.4 in 10^14.
 //!
