@@ -36,7 +36,7 @@ impl<C: Clock + ?Sized> Clock for Arc<C> {
 /// steps of the wall clock do not move windows; who needs otherwise passes a [`Clock`].
 ///
 /// A limiter that was given no clock reads this one; on Linux and x86_64, where the kernel itself keeps
-/// time by the processor's tick counter, it asks it every 10 ms at most and counts ticks in between,
+/// time by the processor's tick counter, it asks it once in 10 ms and counts the ticks in between,
 /// which stays within some microseconds of it (`it_stays_near_the_clock_and_never_goes_back`).
 #[derive(Clone, Copy, Debug)]
 pub struct SystemClock {

@@ -40,8 +40,8 @@
 //! * **Bounded.** A limiter allocates when it is built and never again (`flood.rs`), but for limits
 //!   that come with calls, whose number is bounded (`given.rs`). A slot is free
 //!   exactly when its key owes nothing, so eviction loses nothing (`eviction_is_lossless`). While no
-//!   more than `max_keys` keys owe, a newcomer finds a slot: of 120 million replacements at exactly
-//!   `max_keys` none missed, which bounds the chance to 3 in 10^8 (`newcomers_find_a_slot` and
+//!   more than `max_keys` keys owe, a newcomer finds a slot: of 550 million replacements at exactly
+//!   `max_keys` none missed, which bounds the chance to 6 in 10^9 (`newcomers_find_a_slot` and
 //!   `racing_newcomers_find_a_slot` repeat a part of this). When more keys owe, [`Overflow`] says
 //!   what happens, and it is counted (`overflow.rs`).
 //! * **One policy for each key**: exact override, tier, most specific pattern, default, whatever the
