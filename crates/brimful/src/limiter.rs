@@ -4,6 +4,8 @@ mod all;
 mod builder;
 mod given;
 mod many;
+#[cfg(brimful_model)]
+mod model;
 mod tier;
 
 use std::collections::HashMap;

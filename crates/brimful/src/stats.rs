@@ -4,8 +4,8 @@ use crate::sync::{self, AtomicU64, Ordering};
 
 /// The first threads of a process have a place of their own in each limiter, where nobody else counts;
 /// all later ones share some more.
-const ALONE: usize = 32;
-const SHARED: usize = 8;
+const ALONE: usize = if sync::IS_MODEL { 2 } else { 32 };
+const SHARED: usize = if sync::IS_MODEL { 1 } else { 8 };
 
 /// One counter.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ pub(crate) struct StoreCounters {
 }
 
 /// Rows that have counters in each stripe: so many that a stripe is two cache lines.
-const NEAR: usize = 15;
+const NEAR: usize = if sync::IS_MODEL { 1 } else { 15 };
 
 #[derive(Debug, Default)]
 #[repr(align(128))]
@@ -55,7 +55,7 @@ struct Stripe {
     denied_by_row: [Counter; NEAR],
 }
 
-const _: () = assert!(size_of::<Stripe>() == 128);
+const _: () = assert!(size_of::<Stripe>() == 128 || sync::IS_MODEL);
 
 /// What was decided, in all and by row.
 #[derive(Debug)]

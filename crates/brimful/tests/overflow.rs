@@ -414,3 +414,38 @@ fn a_noted_flood_ends_to_the_nanosecond() {
     assert!(limiter.try_acquire_at(1_100_u64, 1, before).is_denied());
     assert!(limiter.try_acquire_at(1_100_u64, 1, end).is_allowed());
 }
+
+/// Keys that owe for a day fill a store, and a flood of others that owe for a second takes the slots of
+/// some. A second later those slots are free, whatever the day-long debts said when the flood began:
+/// every newcomer finds one, and nobody is forgotten.
+#[test]
+fn a_flood_that_is_over_is_over_for_all() {
+    for alone in [true, false] {
+        let rules = Rules::builder().default(policy(&["4/day"])).tier("quick", policy(&["4/s"]));
+        let limiter = Limiter::builder(rules.build().unwrap()).max_keys(820).secret([7, 11]);
+        let limiter = limiter.build().unwrap();
+        let slots = limiter.stats().slots;
+        let mut slow = 0_u64;
+        while limiter.stats().occupied < slots {
+            assert!(limiter.try_acquire_at(slow, 3, NOW).is_allowed());
+            slow += 1;
+        }
+        // They owe more than all others, and take half of the store.
+        let quick = limiter.tier("quick");
+        for key in 0..slots / 2 {
+            let allowed = match alone {
+                true => quick.try_acquire_at((1, key), 4, NOW).is_allowed(),
+                false => quick.try_acquire_all_at(&[((1, key), 4)], NOW).unwrap().is_allowed(),
+            };
+            assert!(allowed);
+        }
+        let before = limiter.stats();
+        assert_eq!(before.occupied, slots);
+        let later = at_ms(1_000);
+        for key in 0..slots / 4 {
+            assert!(limiter.try_acquire_at((2, key), 1, later).is_allowed());
+            let forced = limiter.stats().evicted_forced;
+            assert_eq!(forced, before.evicted_forced, "newcomer {key}, {alone}");
+        }
+    }
+}

@@ -161,7 +161,7 @@ impl Full<'_> {
             self.rows.remove_user(content.row);
             self.rows.add_user(row);
             // It may owe for a shorter time now.
-            self.store.end_flood();
+            self.store.flood.end();
         }
         Ok(slot)
     }

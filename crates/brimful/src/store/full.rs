@@ -123,6 +123,7 @@ impl Full<'_> {
             }
             counters.occupied.add(1);
             self.rows.add_user(home.row);
+            self.store.shorten_flood(home, self.rows, self.now, arena);
         }
         set.write(slot, home);
     }

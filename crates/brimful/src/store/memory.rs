@@ -28,7 +28,7 @@ self_cell!(
 enum Owner {
     /// With room to begin at a multiple of [`LINE`].
     Heap(Vec<AtomicU64>),
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(brimful_model)))]
     Mapped(memmap2::MmapMut),
 }
 
@@ -51,7 +51,7 @@ impl Memory {
 
 impl Owner {
     fn new(count: usize) -> Option<Self> {
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", not(brimful_model)))]
         if let Some(bytes) = count.checked_mul(WORD).filter(|bytes| *bytes >= huge::ENOUGH)
             && let Some(mapped) = huge::map(bytes)
         {
@@ -71,7 +71,7 @@ impl Owner {
                 let start = words.as_ptr().align_offset(LINE);
                 words.get(start..).and_then(|words| words.get(..count)).unwrap_or(&[])
             }
-            #[cfg(target_os = "linux")]
+            #[cfg(all(target_os = "linux", not(brimful_model)))]
             Self::Mapped(mapped) => huge::words(mapped),
         }
     }
@@ -83,7 +83,7 @@ impl core::fmt::Debug for Memory {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(brimful_model)))]
 mod huge {
     use memmap2::{Advice, MmapMut, MmapOptions};
     use zerocopy::FromBytes as _;

@@ -15,6 +15,7 @@
 
 mod all;
 mod attempt;
+mod flood;
 mod full;
 mod memory;
 mod plain;
@@ -35,6 +36,7 @@ use crate::sync::{self, Mutex, MutexGuard};
 use crate::time::Nanos;
 pub(crate) use all::{Call, Charge, MOST_KEYS, Ruled};
 use attempt::{Attempt, Effort};
+use flood::Flood;
 use sets::{Set, Sets, Slot};
 use sweep::Hand;
 
@@ -109,11 +111,13 @@ impl Shape {
     /// that a key may have any of them; up to 1,024 are in sets of 13 to 16; beyond that four to
     /// a set. (In small stores of small sets, too many keys may share their two sets by chance.)
     fn sets(&self) -> (usize, usize) {
+        const ONE_SET: usize = if sync::IS_MODEL { 3 } else { 64 };
+        const LARGE_SETS: usize = if sync::IS_MODEL { ONE_SET } else { 1024 };
         let keys = usize::try_from(self.max_keys).unwrap_or(usize::MAX);
         let slots = keys.saturating_add(keys / 4).max(1);
-        if slots <= 64 {
+        if slots <= ONE_SET {
             (1, slots)
-        } else if slots <= 1024 {
+        } else if slots <= LARGE_SETS {
             let sets = slots.div_ceil(16);
             (sets, slots / sets)
         } else {
@@ -148,10 +152,7 @@ pub(crate) struct Store {
     has_arena: bool,
     /// Sets are lines of four slots for one limit, and there are no logs.
     is_plain: bool,
-    /// When the last fruitless search for room was made, and until when the slots that it saw all
-    /// owe, in nanoseconds; 0 when none was.
-    flood_noted: sync::AtomicU64,
-    flood_until: sync::AtomicU64,
+    flood: Flood,
     /// The set that the next sweep looks at, counted on for ever.
     hand: sync::AtomicU64,
     counters: StoreCounters,
@@ -191,8 +192,7 @@ impl Store {
             arena: Mutex::new(arena),
             has_arena: shape.log_entries > 0,
             is_plain: (width, slots_per_set, shape.log_entries) == (1, plain::SLOTS, 0),
-            flood_noted: sync::AtomicU64::new(0),
-            flood_until: sync::AtomicU64::new(0),
+            flood: Flood::default(),
             hand: sync::AtomicU64::new(0),
             counters: StoreCounters::default(),
         })
@@ -271,7 +271,7 @@ impl Store {
         let now = (request.now)();
         let given = plan.refund(&mut home.state, tokens, now, self.runs().get());
         set.write(slot, &home);
-        self.end_flood();
+        self.flood.end();
         given
     }
 
@@ -280,7 +280,7 @@ impl Store {
         let mut pair = self.lock_pair(fingerprint);
         let Some((set, slot)) = pair.find(fingerprint) else { return false };
         self.empty(set, slot, &rows.hold(), self.runs().get());
-        self.end_flood();
+        self.flood.end();
         true
     }
 

@@ -14,11 +14,11 @@
 //! for. Until the first of the slots that it saw stops owing, another search would be as fruitless,
 //! and newcomers go without.
 
+use super::flood::Noting;
 use super::sets::{Set, Slot};
 use super::{Request, Store};
 use crate::algorithm::arena::Arena;
 use crate::rows::Held;
-use crate::sync::Ordering;
 use crate::time::Nanos;
 
 /// How often a newcomer tries again after what it found was taken by another thread.
@@ -46,7 +46,7 @@ pub(super) struct Path {
 
 impl Store {
     /// The two sets that a key can be in.
-    pub(super) fn candidates(&self, fingerprint: u64) -> (usize, usize) {
+    pub(crate) fn candidates(&self, fingerprint: u64) -> (usize, usize) {
         (self.first(fingerprint), self.second(fingerprint))
     }
 
@@ -111,31 +111,37 @@ impl Store {
         request: &Request<'_, N>,
         taken: impl Fn(usize) -> usize,
     ) -> Path {
+        let noting = self.flood.begin();
         let path = self.search(request, taken);
-        if path.end.is_none() {
-            self.note_flood(request, &path);
+        if let Some(noting) = noting.filter(|_| path.end.is_none()) {
+            self.note_flood(request, &path, noting);
         }
         path
     }
 
     /// Whether every slot is taken, and those that the last fruitless search saw still owe.
     pub(super) fn in_flood<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> bool {
-        let until = self.flood_until.load(Ordering::Relaxed);
-        if until == 0 || self.counters.occupied.value() < self.sets.slots() as u64 {
-            return false;
-        }
-        let now = (request.now)().as_nanos();
-        // A clock that was stepped back says nothing about when it was noted.
-        self.flood_noted.load(Ordering::Relaxed) <= now && now < until
+        let is_full = self.counters.occupied.value() >= self.sets.slots() as u64;
+        is_full && self.flood.is_on(&request.now)
     }
 
-    /// Takes note that slots may be free which a search has seen owing.
-    pub(super) fn end_flood(&self) {
-        self.flood_until.store(0, Ordering::Relaxed);
+    /// Takes note of a key that is given a slot: it may owe for a shorter time than those that the
+    /// last fruitless search saw.
+    pub(super) fn shorten_flood(&self, slot: &Slot, rows: &Held<'_>, now: Nanos, arena: &Arena) {
+        self.flood.shorten(|| {
+            let wait =
+                rows.plan(slot.row).map_or(0, |plan| plan.full_after(&slot.state, now, arena));
+            now.plus_nanos(u64::try_from(wait).unwrap_or(u64::MAX))
+        });
     }
 
     /// Remembers until when all slots of a fruitless search owe.
-    fn note_flood<N: Fn() -> Nanos>(&self, request: &Request<'_, N>, path: &Path) {
+    fn note_flood<N: Fn() -> Nanos>(
+        &self,
+        request: &Request<'_, N>,
+        path: &Path,
+        noting: Noting<'_>,
+    ) {
         let mut until = Nanos::MAX;
         for Reached { set, .. } in path.reached.iter().take(path.known) {
             let set = self.sets.lock(*set);
@@ -149,8 +155,7 @@ impl Store {
                 until = until.min(now.plus_nanos(u64::try_from(wait).unwrap_or(u64::MAX)));
             }
         }
-        self.flood_noted.store((request.now)().as_nanos(), Ordering::Relaxed);
-        self.flood_until.store(until.as_nanos(), Ordering::Relaxed);
+        noting.note((request.now)(), until);
     }
 
     fn search<N: Fn() -> Nanos>(

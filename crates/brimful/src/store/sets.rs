@@ -261,18 +261,17 @@ impl Set<'_> {
 
     #[inline]
     fn slot(&self, slot: usize) -> Words<'_> {
-        // Never seen: every slot that is asked for is inside the set.
-        static OUTSIDE: [AtomicU64; MORE] = [const { AtomicU64::new(0) }; MORE];
         let words = self.words.get(slot * self.sets.words_per_slot..).unwrap_or(&[]);
-        let (head, more) = words.split_first_chunk().unwrap_or((&OUTSIDE, &[]));
-        Words { head, more, width: self.sets.width }
+        let (head, more) = words.split_first_chunk().unzip();
+        Words { head, more: more.unwrap_or(&[]), width: self.sets.width }
     }
 }
 
 /// The words of a slot; `more` goes on to the end of the set.
 #[derive(Clone, Copy)]
 struct Words<'a> {
-    head: &'a [AtomicU64; MORE],
+    /// `None` is never seen: every slot that is asked for is inside the set.
+    head: Option<&'a [AtomicU64; MORE]>,
     more: &'a [AtomicU64],
     width: usize,
 }
@@ -280,12 +279,12 @@ struct Words<'a> {
 impl Words<'_> {
     #[inline]
     fn get(self, word: usize) -> u64 {
-        self.head.get(word).map_or(0, |word| word.load(Ordering::Relaxed))
+        self.head.and_then(|head| head.get(word)).map_or(0, |word| word.load(Ordering::Relaxed))
     }
 
     #[inline]
     fn put(self, word: usize, value: u64) {
-        if let Some(word) = self.head.get(word) {
+        if let Some(word) = self.head.and_then(|head| head.get(word)) {
             word.store(value, Ordering::Relaxed);
         }
     }

@@ -298,7 +298,7 @@ impl Together<'_> {
                 self.rows.remove_user(own.row);
                 self.rows.add_user(row);
                 // It may owe for a shorter time now.
-                self.store.end_flood();
+                self.store.flood.end();
                 plan.carry(left, &own.state, self.now, arena)
             }
             (None, _) => {
@@ -309,7 +309,11 @@ impl Together<'_> {
         };
         let ruling = plan.rule(&state, cost, self.now, arena);
         plan.apply(&mut state, &ruling, arena);
-        set.write(place, &Slot { fingerprint, row, state });
+        let slot = Slot { fingerprint, row, state };
+        if own.is_none() {
+            self.store.shorten_flood(&slot, self.rows, self.now, arena);
+        }
+        set.write(place, &slot);
         ruling.runs
     }
 
