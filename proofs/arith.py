@@ -81,19 +81,26 @@ def gcd_step(a, b):
 
 
 @proof
-def each_step_of_gcd_keeps_the_common_divisors():
-    """A number that divides both before a step divides both after it, and the other way round."""
-    d, x, y, a, b = whole("d x y a b")
-    quotient = a / b
+def a_step_of_gcd_keeps_common_divisors():
+    """A number that divides both before a step divides both after it."""
+    d, x, y = whole("d x y")
+    a, b = d * x, d * y
+    divisor, rest = gcd_step(a, b)
+    return claim(
+        given=[d >= 1, x >= 1, y >= 1],
+        goal=[divisor == d * y, rest == d * (x - y * (a / b))],
+    )
+
+
+@proof
+def a_step_of_gcd_adds_no_common_divisors():
+    """A number that divides both after a step divided both before it."""
+    a, d, y, z = whole("a d y z")
+    b = d * y
     _, rest = gcd_step(a, b)
     return claim(
-        given=[b >= 1, a >= 1, d >= 1, x >= 1, y >= 1],
-        goal=[
-            # From multiples of d, its rest is one too; from the rest, the dividend is.
-            d * x - (d * y) * quotient == d * (x - y * quotient),
-            a == b * quotient + rest,
-            (d * x) * quotient + d * y == d * (x * quotient + y),
-        ],
+        given=[a >= 1, d >= 1, y >= 1, z >= 0, rest == d * z],
+        goal=a == d * (y * (a / b) + z),
     )
 
 

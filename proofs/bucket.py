@@ -1,6 +1,6 @@
 """Token bucket: exact, tight, and never more than its capacity and rate."""
 
-from arith import cancel, order, strict_order
+from arith import cancel, cancel_strict, order, strict_order
 from book import claim, proof, whole
 from formulas import (
     Bucket, admits, charge, fill_time, larger, owed_tokens, refund, remaining, reset_after, settle,
@@ -197,7 +197,7 @@ def a_refund_undoes_a_charge():
     return claim(
         given=[*owing(), COST >= 1, admits(BUCKET, DEBT, COST)],
         goal=[left == DEBT, given == COST],
-        using=[cancel(BUCKET.token, COST, owed_tokens(BUCKET, charged))],
+        using=[cancel_strict(BUCKET.token, COST, owed_tokens(BUCKET, charged) + 1)],
     )
 
 

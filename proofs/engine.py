@@ -17,6 +17,10 @@ from z3 import (
 
 # Nothing here needs more than a second or two; what takes longer counts as not proved.
 TIMEOUT_MS = 30_000
+# To show numbers for which a claim is false, which is not needed to know that it is not proved.
+SEARCH_MS = 5_000
+
+NOT_PROVED = "not proved, and no counterexample found: a lemma may be missing"
 
 
 @dataclass
@@ -201,9 +205,9 @@ def signs(factors, product):
     return And(facts)
 
 
-def solver(formulas):
+def solver(formulas, timeout_ms=None):
     made = Solver()
-    made.set("timeout", TIMEOUT_MS)
+    made.set("timeout", timeout_ms or TIMEOUT_MS)
     made.set("random_seed", 1)
     made.add(formulas)
     return made
@@ -237,18 +241,26 @@ def vacuous(claim):
 
 def refuted(claim):
     """Why the claim is not proved, or None."""
-    given = [*claim.given, *(instance.says for instance in claim.using)]
-    formulas = [*given, Not(And(claim.goal))]
-    if not claim.exact:
+    formulas = [*claim.given, *(instance.says for instance in claim.using), Not(And(claim.goal))]
+    if claim.exact:
+        asked = solver(formulas)
+    else:
         linear = Linear()
-        formulas = [linear.formula(formula) for formula in formulas] + linear.facts
-    asked = solver(formulas)
+        asked = solver([linear.formula(formula) for formula in formulas] + linear.facts)
     found = asked.check()
     if found == unsat:
         return None
     if found == sat:
-        return f"not so for {short(asked.model())}"
+        return f"not so for {short(asked.model())}" if claim.exact else counterexample(claim)
     return f"{found}: {asked.reason_unknown()}"
+
+
+def counterexample(claim):
+    """Numbers, with true products, for which a claim is false that could not be proved without."""
+    asked = solver([*claim.given, Not(And(claim.goal))], SEARCH_MS)
+    if asked.check() == sat:
+        return f"not so for {short(asked.model())}"
+    return NOT_PROVED
 
 
 def short(shown):

@@ -9,6 +9,7 @@ import source
 
 MODULES = (
     "arith", "bucket", "windows", "counter", "log", "times", "several", "carry", "store", "widths",
+    "words",
 )
 # What the others suppose of products; so these are proved with every module.
 LEMMAS = "arith"

@@ -4,10 +4,10 @@ from arith import order, strict_order
 from book import claim, proof, whole
 from bucket import BUCKET, COST, DEBT, owing
 from formulas import (
-    BIAS, Bucket, admits, age, age_of, charge, elapsed, fill_time, is_stepped, larger, moment,
+    BIAS, PLAN, Bucket, admits, age, age_of, charge, elapsed, fill_time, is_stepped, larger, moment,
     reset_after, settle, stamp, verdict,
 )
-from source import computed_by
+from source import computed_by, constant, rust
 from z3 import And, If, Implies, Not, Or
 
 TOLERANCE, STORED, NOW, LATER = whole("tolerance stored now later")
@@ -173,30 +173,69 @@ def a_lock_out_is_at_most_the_tolerance_and_a_fill():
     )
 
 
+MIN_TOLERANCE = constant("step.rs", "const MIN_TOLERANCE: u64 = 10_000_000_000;", 10**10)
+
+
+@rust(PLAN + "new", "u64::try_from(all.max().unwrap_or(0)).unwrap_or(u64::MAX)",
+      "machine.fill_time().unwrap_or(limit.period().as_nanos())",
+      "let tolerance = tolerance.max(MIN_TOLERANCE);")
+def tolerance_of(longest):
+    return larger(If(longest < 2**64, longest, 2**64 - 1), MIN_TOLERANCE)
+
+
 @proof
-def a_tolerance_beyond_64_bits_is_never_exceeded():
-    """A fill time that does not fit counts as 2^64 - 1 ns, and no reading is so far behind."""
-    computed_by("step.rs: Plan::new")
-    fill = whole("fill")
-    tolerance = If(fill < 2**64, fill, 2**64 - 1)
+def the_tolerance_is_a_fill_or_ten_seconds():
+    """Whichever is longer; one that does not fit 64 bits is never exceeded by readings of 63."""
+    longest = whole("longest")
+    tolerance = tolerance_of(longest)
     return claim(
-        given=[*RANGES, fill >= 2**64],
-        goal=[Not(is_stepped(tolerance, STORED, NOW)), tolerance < 2**64],
+        given=[*RANGES, longest >= 0],
+        goal=[
+            10**10 <= tolerance, tolerance < 2**64,
+            Implies(longest < 2**64, longest <= tolerance),
+            Implies(longest >= 2**64, Not(is_stepped(tolerance, STORED, NOW))),
+        ],
     )
 
 
 @proof
 def a_reading_is_counted_soon_after():
-    """A reading in [a, b] that is at most D behind is counted in [a, b + D], in the order of calls.
-
-    With the worst burst of the times that count: the costs with readings in [a, b] are together at
-    most capacity + rate * (b + D - a), in any order of readings that are at most D behind.
-    """
+    """A reading in [a, b] that is at most D behind is counted in [a, b + D], in the order of calls."""
     a, b, late = whole("a b late")
     here = at(STORED, NOW)
     return claim(
         given=[*RANGES, a <= NOW, NOW <= b, STORED - NOW <= late, 0 <= late, late <= TOLERANCE],
         goal=[a <= here.now, here.now <= b + late, here.now >= STORED],
+    )
+
+
+@proof
+def costs_by_readings_are_bounded():
+    """In any order of readings at most D behind, costs read in [a, b] are at most C + rate * (b + D - a).
+
+    One call of the induction. `spent` are the ticks of the costs with readings in [a, b] so far; while
+    the time that counts is at most b + D they are owed, or have been refilled since a.
+    """
+    a, b, late, spent = whole("a b late spent")
+    here = at(STORED, NOW)
+    settled = settle(BUCKET, DEBT, elapsed(here))
+    end = b + late
+    most = BUCKET.brim + BUCKET.refill * (end - a)
+
+    def holds(last, debt, spent):
+        owed = If(last >= a, spent <= BUCKET.refill * (last - a) + debt, spent == 0)
+        return And(spent <= most, Or(last > end, owed))
+
+    read = And(a <= NOW, NOW <= b)
+    after = spent + If(read, COST * BUCKET.token, 0)
+    return claim(
+        given=[*RANGES, *owing(), 0 <= a, a <= b, 0 <= late, late <= TOLERANCE, spent >= 0,
+               STORED - NOW <= late, COST >= 1, admits(BUCKET, settled, COST),
+               holds(STORED, DEBT, spent)],
+        goal=holds(here.now, charge(BUCKET, settled, COST), after),
+        using=[order(BUCKET.refill, here.now, end), order(BUCKET.refill, a, here.now),
+               order(BUCKET.refill, STORED, end), order(BUCKET.refill, STORED, here.now),
+               order(BUCKET.refill, a, end)],
     )
 
 
