@@ -3,7 +3,6 @@
 from book import claim, lemma, proof, whole
 from engine import in_order, quotients, signs
 from source import computed_by, rust
-from z3 import And
 
 PRODUCT = "algorithm/mod.rs: product"
 DIVIDED = "algorithm/mod.rs: divided"
@@ -71,7 +70,9 @@ def quotient_order(a, b, by):
 
 @lemma(DIVIDED)
 def quotient_facts(a, b):
-    """What is taken for granted of every quotient in a linear claim; the rest is `a - b * (a / b)`."""
+    """What is taken for granted of every quotient in a linear claim; the rest is `a - b * (a /
+    b)`.
+    """
     return [b >= 1], [quotients(a, b, a / b), a % b == a - b * (a / b)]
 
 
@@ -129,4 +130,4 @@ def quotients_by_a_divisor_are_not_zero():
     """A common divisor goes into both at least once, so that refill and token are at least 1."""
     computed_by("algorithm/token_bucket.rs: TokenBucket::new")
     n, g = whole("n g")
-    return claim(given=[n >= 1, g >= 1, g <= n], goal=[n / g >= 1, And(n / g <= n)])
+    return claim(given=[n >= 1, g >= 1, g <= n], goal=[n / g >= 1, n / g <= n])

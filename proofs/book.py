@@ -47,7 +47,8 @@ def formulas(parts):
 
 
 def proof(build):
-    """Adds a proof. Its name is the function's, its sentence the first paragraph of the docstring."""
+    """Adds a proof. Its name is the function's, its sentence the first paragraph of the docstring.
+    """
     says = " ".join(inspect.getdoc(build).split("\n\n")[0].split())
     name = build.__name__.replace("_", " ")
     BOOK.append(Proof(build.__module__, name, says, build))

@@ -48,7 +48,8 @@ def _(bucket, ticks):
 def _(bucket, debt, cost):
     admitted = f.admits(bucket, debt, cost)
     excess = sat_sub(f.charge(bucket, debt, cost), bucket.brim)
-    return admitted, And(Not(admitted), cost > bucket.capacity), f.time_to_refill(bucket, excess) + 1
+    never = And(Not(admitted), cost > bucket.capacity)
+    return admitted, never, f.time_to_refill(bucket, excess) + 1
 
 
 @broken(

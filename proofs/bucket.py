@@ -102,7 +102,8 @@ def what_is_admitted_stays_admitted():
 
 @proof
 def never_is_said_of_costs_above_the_capacity_alone():
-    """Never means that no debt admits the cost, and is said exactly when it is above the capacity."""
+    """Never means that no debt admits the cost, and is said exactly when it is above the capacity.
+    """
     _, never, _ = verdict(BUCKET, DEBT, COST)
     return claim(
         given=[*owing(), COST >= 1],
@@ -129,7 +130,9 @@ def a_wait_is_tight():
 
 @proof
 def no_wait_is_longer_than_a_fill():
-    """Neither a wait nor the time until the bucket is full exceeds the time of an empty one to fill."""
+    """Neither a wait nor the time until the bucket is full exceeds the time of an empty one to
+    fill.
+    """
     admitted, never, wait = verdict(BUCKET, DEBT, COST)
     reset, fill = reset_after(BUCKET, DEBT), fill_time(BUCKET)
     return claim(
@@ -172,7 +175,9 @@ def reset_after_is_tight():
 
 @proof
 def a_refund_gives_at_most_what_is_owed():
-    """The tokens given back are at most those asked for and those owed; a part of one counts as one."""
+    """The tokens given back are at most those asked for and those owed; a part of one counts as
+    one.
+    """
     left, given = refund(BUCKET, DEBT, COST)
     paid = DEBT - left
     return claim(
@@ -203,7 +208,8 @@ def a_refund_undoes_a_charge():
 
 @proof
 def owing_no_tokens_is_owing_nothing():
-    """The whole tokens owed, rounded up, are 0 exactly when the debt is; and at most the capacity."""
+    """The whole tokens owed, rounded up, are 0 exactly when the debt is; and at most the capacity.
+    """
     tokens = owed_tokens(BUCKET, DEBT)
     return claim(
         given=owing(),
@@ -232,7 +238,9 @@ def the_bucket_is_the_generic_cell_rate_algorithm():
 
 @proof
 def the_bucket_is_the_level_of_the_textbook():
-    """The level `brim - debt` refills at the rate up to the brim, admits its tokens, and falls by them."""
+    """The level `brim - debt` refills at the rate up to the brim, admits its tokens, and falls by
+    them.
+    """
     level = BUCKET.brim - DEBT
     settled = settle(BUCKET, DEBT, EARLIER)
     refilled = smaller(BUCKET.brim, level + BUCKET.refill * EARLIER)
@@ -299,7 +307,8 @@ def the_worst_burst_is_capacity_and_rate():
 
 @proof
 def an_idle_bucket_is_a_new_one():
-    """Once its debt is 0 it answers every cost at every later time as a new one, and from then on."""
+    """Once its debt is 0 it answers every cost at every later time as a new one, and from then on.
+    """
     idle = settle(BUCKET, DEBT, EARLIER)
     later = settle(BUCKET, DEBT, EARLIER + MORE)
     return claim(
@@ -323,6 +332,8 @@ def a_bucket_that_owes_is_not_a_new_one():
 
 @proof
 def a_reading_by_turns_earns_one_fill():
-    """However far time jumps ahead, a jump pays at most what was owed, which is at most a full bucket."""
+    """However far time jumps ahead, a jump pays at most what was owed, which is at most a full
+    bucket.
+    """
     settled = settle(BUCKET, DEBT, EARLIER)
     return claim(given=[*owing(), EARLIER >= 0], goal=DEBT - settled <= BUCKET.brim)

@@ -3,7 +3,7 @@
 from arith import cancel, compared, order, strict_order
 from book import claim, proof, whole
 from formulas import Counter, counter_owed, div_ceil, sat_sub, smaller, spent
-from source import computed_by, rust
+from source import computed_by, quoted, rust
 from z3 import And, If, Implies, Or
 
 PART, OF, BY = whole("part of by")
@@ -28,7 +28,8 @@ def long_multiplication_step(part, by, bit, quotient, rest):
 @rust("algorithm/mod.rs: Machine::take_over", "let (owed, of) = old.fraction(settled, at);",
       "let share = |of_new: u128| scaled(owed.min(of), of_new, of);",
       "Self::TokenBucket(bucket) => share(bucket.brim())", "tokens(window.limit())",
-      "tokens(log.limit().into())", "Counts { previous: 0, current: tokens(window.limit()) }",
+      "tokens(log.limit().into())",
+      "Counts { previous: 0, current: tokens(window.limit()) }.pack()",
       "let current = old.owed(Counts::unpack(settled), at).tokens;",
       "Counts { previous: 0, current }.pack()")
 def taken_over(owed, of, of_new):
@@ -43,7 +44,8 @@ def loop(quotient, rest, bits):
 
 @proof
 def each_bit_keeps_the_long_multiplication():
-    """`part * bits = quotient * whole + rest`, and the rest is below the whole, for one bit more."""
+    """`part * bits = quotient * whole + rest`, and the rest is below the whole, for one bit more.
+    """
     bits, bit, quotient, rest = whole("bits bit quotient rest")
     after = long_multiplication_step(PART, BY, bit, quotient, rest)
     return claim(
@@ -182,10 +184,15 @@ def a_counter_of_another_width_keeps_what_was_spent():
     )
 
 
+FRACTION = quoted("algorithm/sliding_window.rs: SlidingWindow::fraction",
+                  "(self.spent(counts, at), product(self.limit, self.width.get()))")
+
+
 @proof
 def the_fraction_of_a_counter_is_its_estimate():
-    """A carried count stands for exactly so many tokens: its share of the limit is count / limit."""
-    computed_by("algorithm/sliding_window.rs: SlidingWindow::fraction")
+    """A carried count stands for exactly so many tokens: its share of the limit is count / limit.
+    """
+    computed_by(FRACTION)
     estimate = spent(COUNTER, (0, CURRENT), LEFT)
     return claim(
         given=COUNTED,

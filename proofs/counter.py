@@ -1,4 +1,6 @@
-"""Sliding window counter: admission in whole numbers, tight waits, and the bound on what it admits."""
+"""Sliding window counter: admission in whole numbers, tight waits, and the bound on what it
+admits.
+"""
 
 from arith import cancel, compared, order, quotient_is, strict_order
 from book import claim, proof, whole
@@ -39,7 +41,9 @@ def spread(counts, left):
 
 @proof
 def the_counts_after_a_time():
-    """Settling moves the counts on when a window ends, once and twice; what is left falls with time."""
+    """Settling moves the counts on when a window ends, once and twice; what is left falls with
+    time.
+    """
     left = counter_left(COUNTER, NOW)
     moved, left_then = later(COUNTS, left, MORE)
     settled = counter_settle(COUNTER, COUNTS, NOW, NOW + MORE)
@@ -138,7 +142,8 @@ def a_wait_into_the_next_window_is_tight():
     into = wait - LEFT
     return claim(
         given=[*COUNTED, COST >= 1, Not(never), Not(has_place)],
-        goal=[wait > LEFT, wait <= LEFT + WIDTH, admitted_later(wait), Not(admitted_later(wait - 1))],
+        goal=[wait > LEFT, wait <= LEFT + WIDTH, admitted_later(wait),
+              Not(admitted_later(wait - 1))],
         using=[order(WIDTH, COST, LIMIT), strict_order(WIDTH, LIMIT - COST, CURRENT),
                strict_order(CURRENT, WIDTH, into), order(CURRENT, WIDTH, into - 1)],
     )
@@ -198,7 +203,9 @@ def owing_no_tokens_is_having_spent_nothing():
 
 @proof
 def a_counter_counts_what_it_admits():
-    """A charge adds its cost and keeps both counts within the limit; a refund takes back the current."""
+    """A charge adds its cost and keeps both counts within the limit; a refund takes back the
+    current.
+    """
     charged = counter_charge(COUNTS, COST)
     (_, left), given = counter_refund(charged, COST)
     return claim(
@@ -266,7 +273,9 @@ def the_counters_bound_holds_while_time_passes():
 
 @proof
 def the_counters_bound_holds_with_each_charge():
-    """A charge adds as much to what was spent as to what was admitted, and spends the limit at most."""
+    """A charge adds as much to what was spent as to what was admitted, and spends the limit at
+    most.
+    """
     charged = counter_charge(COUNTS, COST)
     return claim(
         given=[*WITHIN, ADMITTED >= 0, SINCE >= FIRST, COST >= 1, bounded(COUNTS, LEFT),
@@ -306,7 +315,8 @@ def the_counter_admits_less_than_twice_its_limit_in_a_width():
 
 @proof
 def the_counter_rounds_its_estimate_up():
-    """In tokens: admitted exactly when the previous part, rounded up, the count and the cost fit."""
+    """In tokens: admitted exactly when the previous part, rounded up, the count and the cost fit.
+    """
     part = div_ceil(PREVIOUS * LEFT, WIDTH)
     room = LIMIT - CURRENT - COST
     return claim(

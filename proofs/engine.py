@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from z3 import (
     And, BoolRef, If, Implies, Int, IntVal, Not, Solver, Sum, Z3_OP_ADD, Z3_OP_IDIV, Z3_OP_ITE,
-    Z3_OP_MOD, Z3_OP_MUL, Z3_OP_SUB, Z3_OP_UMINUS, is_and, is_implies, is_int, is_int_value, is_quantifier, sat, unsat,
+    Z3_OP_MOD, Z3_OP_MUL, Z3_OP_SUB, Z3_OP_UMINUS, is_and,
+    is_implies, is_int, is_int_value, is_quantifier, sat, unsat,
 )
 
 # Nothing here needs more than a second or two; what takes longer counts as not proved.

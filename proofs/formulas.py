@@ -39,7 +39,8 @@ def product(a, b):
     return a * b
 
 
-@rust("algorithm/mod.rs: divided", "((a / b).into(), a % b)", "(a / b, u64::try_from(a % b)")
+@rust("algorithm/mod.rs: divided", "((a / b).into(), a % b)",
+      "(a / b, u64::try_from(a % b).unwrap_or(0))")
 def divided(a, b):
     return a / b, a % b
 
@@ -62,7 +63,10 @@ class Bucket:
         return [self.refill >= 1, self.token >= 1, self.capacity >= 1]
 
 
-@rust(BUCKET + "new", "brim: product(capacity, token.get())")
+@rust(BUCKET + "new", "let divisor = gcd(tokens, period);",
+      "NonZero::new(tokens.get() / divisor).unwrap_or(NonZero::<u64>::MIN)",
+      "NonZero::new(period.get() / divisor).unwrap_or(NonZero::<u64>::MIN)",
+      "brim: product(capacity, token.get())")
 def brim(bucket):
     return product(bucket.capacity, bucket.token)
 
@@ -280,7 +284,7 @@ def counter_settle(counter, counts, last, now):
     )
 
 
-@rust(COUNTER + "spent", "product(counts.previous, self.time_left(at))",
+@rust(COUNTER + "spent", "product(counts.previous, self.time_left(at))"
       ".saturating_add(product(counts.current, self.width.get()))")
 def spent(counter, counts, left):
     """`left` is `time_left` at the moment."""
@@ -370,7 +374,8 @@ def log_remaining(limit, total):
 # Shares and sets.
 
 
-@rust("algorithm/mod.rs: share", "(owed << 32).checked_div(of)")
+@rust("algorithm/mod.rs: share", "let share = (owed << 32).checked_div(of).unwrap_or(0);",
+      "u64::try_from(share).unwrap_or(u64::MAX)")
 def share(owed, of):
     return (owed * 2**32) / of
 

@@ -6,11 +6,16 @@ by step, for any number of runs, and as a whole for four.
 
 from book import claim, proof, whole
 from formulas import LOG, log_remaining, run_left, sat_sub, smaller
-from source import computed_by, rust
+from source import computed_by, quoted, rust
 from z3 import And, If, Implies, Not, Sum
 
 LIMIT, WIDTH, COST, MORE = whole("limit width cost more")
 CHARGE = LOG + "charge"
+RESET = quoted(LOG + "reset_after",
+               "if log.total == 0 { 0 } else { self.time_left(&arena.run(log.newest), at).into() }")
+AFTER = quoted("algorithm/mod.rs: Machine::figures_after",
+               "let remaining = log.remaining(Handle::unpack(settled)).saturating_sub(cost);",
+               "return Figures { remaining, reset_after: log.width().into() };")
 
 
 @rust(LOG + "settle", "if log.total == 0 || self.time_left(&arena.run(log.newest), at) == 0",
@@ -214,8 +219,10 @@ def remaining_is_the_largest_cost_a_log_admits():
 
 @proof
 def a_log_is_as_good_as_new_when_its_newest_run_expires():
-    """The reset is what the newest run has left: nothing counts then, one nanosecond earlier it does."""
-    computed_by(LOG + "reset_after")
+    """The reset is what the newest run has left: nothing counts then, one nanosecond earlier it
+    does.
+    """
+    computed_by(RESET)
     runs, _, facts = four()
     reset = run_left(WIDTH, runs[-1][0])
     return claim(
@@ -265,7 +272,8 @@ def the_kept_tokens_end_in_the_run_where_the_search_ends():
 
 @proof
 def no_window_holds_more_than_the_limit():
-    """In [s, s + W) the last charge counts all the others, so together they are at most the limit."""
+    """In [s, s + W) the last charge counts all the others, so together they are at most the limit.
+    """
     s, last_charge, other, inside = whole("s last_charge other inside")
     runs, total, facts = four()
     computed_by(CHARGE)
@@ -292,8 +300,10 @@ def windows_of_a_log_in_any_time():
 
 @proof
 def the_figures_after_a_charge():
-    """What is left falls by the cost, and the newest run, of this very time, has the whole width left."""
-    computed_by("algorithm/mod.rs: Machine::figures_after")
+    """What is left falls by the cost, and the newest run, of this very time, has the whole width
+    left.
+    """
+    computed_by(AFTER)
     runs, total, facts = four()
     return claim(
         given=[*facts, COST >= 1, verdict(runs, total, WIDTH, LIMIT, COST)[0]],

@@ -36,7 +36,8 @@ def run(proofs):
 
 
 def faults_beside(proofs, results, is_whole):
-    """What is wrong though each proof may hold: constants, names, formulas that no proof is about."""
+    """What is wrong though each proof may hold: constants, names, formulas that no proof is about.
+    """
     yield from source.constant_faults()
     names = [(proof.module, proof.name) for proof in proofs]
     yield from (f"two proofs are named {name}" for name in names if names.count(name) > 1)

@@ -11,7 +11,7 @@ import source
 from book import Proof, claim
 from breaks import BREAKS
 from source import computed_by
-from z3 import And, Implies, Ints, Not
+from z3 import And, If, Implies, Ints
 
 X, Y, Z = Ints("x y z")
 # A function that there is.
@@ -41,6 +41,10 @@ FALSE = {
     "a false goal": (about(REAL, [X >= 0], X >= 1), "not so for"),
     "a goal that is false in one part": (about(REAL, [X >= 0], [X >= 0, X != 7]), "not so for"),
     "a false goal with products": (about(REAL, [X >= 1, Y >= 1], X * Y > X), "not so for"),
+    "two quotients for one": (about(REAL, [X >= 0, Y >= 1, Z >= 1], X / Y == X / Z), "not so for"),
+    "two rests for one": (about(REAL, [X >= 0, Y >= 1, Z >= 1], X % Y == X % Z), "not so for"),
+    "two products for one": (about(REAL, [X >= 1, Y >= 1], X * Y * Y == X * Y * Z), "not so for"),
+    "two cases for one": (about(REAL, [X >= 0], If(X > 0, Y, Z) == If(X > 1, Y, Z)), "not so for"),
     "a false lemma": (about(REAL, [X >= 0], X * X > X, exact=True), "not so for"),
     "hypotheses that contradict": (about(REAL, [X >= 1, X <= 0], X == 5), "cannot hold"),
     "hypotheses whose products contradict": (about(REAL, [X * X == 2], X == 5), "cannot hold"),

@@ -1,6 +1,6 @@
 """Several limits of one key: all of them or none, and which of their answers is told.
 
-Three limits stand for any number: each fold is over its parts in order, and keeps what it has found.
+Three limits stand for any number: each fold is over its parts in order, and keeps what it found.
 That a limit admits a cost from `wait` on and not before is proved with each algorithm.
 """
 
@@ -143,7 +143,9 @@ def the_least_that_is_left_is_told():
 
 @proof
 def the_longest_reset_is_told():
-    """It is 0 exactly when all limits are as good as new, and else counts from the caller's reading."""
+    """It is 0 exactly when all limits are as good as new, and else counts from the caller's
+    reading.
+    """
     *_, reset = decided()
     passed = whole("passed")
 
@@ -158,7 +160,8 @@ def the_longest_reset_is_told():
     )
 
 
-@rust(PLAN + "full_after", ".max()",
+@rust(PLAN + "full_after",
+      "machine.figures(level, settled.at, arena).reset_after).max().unwrap_or(0)",
       "if longest == 0 { 0 } else { longest + u128::from(settled.behind) }")
 def full_after(resets, behind):
     longest = 0
@@ -245,7 +248,9 @@ def refunded(given):
 
 @proof
 def a_refund_counts_what_the_most_indebted_took():
-    """The number given back is that of one of the limits, no limit took more, and no more was asked."""
+    """The number given back is that of one of the limits, no limit took more, and no more was
+    asked.
+    """
     tokens = whole("tokens")
     most = refunded(TOKENS)
     return claim(

@@ -6,6 +6,14 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent / "crates" / "brimful" / "src"
 
+# What makes an expression a part of a longer one: before it, unless it is an arrow, and after it.
+LEADS_ON = (
+    ".", "+", "-", "*", "/", "%", "&", "^", "<", ">", "!", "?", "==", "<=", ">=", "!=", "||",
+)
+GOES_ON = (*LEADS_ON, "=", "|")
+# Where a quoted line may end within an expression.
+OPEN = ("{", "(", ";", "=>", "else", "||")
+
 # place -> (the formula, the lines of Rust that it transcribes)
 FORMULAS = {}
 # (file, line) of constants, which stand outside of functions.
@@ -36,6 +44,14 @@ def rust(place, *lines):
     return tie
 
 
+def quoted(place, *lines):
+    """Ties the proofs that say they are about a function to lines of it, without a formula."""
+    if place in FORMULAS:
+        raise ValueError(f"two formulas for {place}")
+    FORMULAS[place] = (None, lines)
+    return place
+
+
 def constant(file, line, value):
     """The value of a constant, and how it is written in Rust."""
     CONSTANTS.append((file, line))
@@ -52,7 +68,9 @@ def without_comments(text):
 
 
 def squeezed(text):
-    return re.sub(r"\s+", "", text)
+    """Without spaces, and without the commas before a bracket that depend on how lines are broken.
+    """
+    return re.sub(r",(?=[)\]}])", "", re.sub(r"\s+", "", text))
 
 
 def block(text, start):
@@ -88,13 +106,27 @@ def bodies(place):
     return found, None if found else f"{place}: {file} has no such function"
 
 
+def stands_in(line, body):
+    """Whether a body has that text, and it is not a part of a longer expression."""
+    line, body = squeezed(line), squeezed(body)
+    at = body.find(line)
+    while at >= 0:
+        before, after = body[:at], body[at + len(line) :]
+        is_begun = before.endswith(LEADS_ON) and not before.endswith("=>")
+        goes_on = after.startswith(GOES_ON) and not line.endswith(OPEN)
+        if not is_begun and not goes_on:
+            return True
+        at = body.find(line, at + 1)
+    return False
+
+
 def faults(place):
     """What is wrong with a place: no such function, or it reads otherwise."""
     found, fault = bodies(place)
     if fault:
         return [fault]
     lines = FORMULAS[place][1] if place in FORMULAS else ()
-    wanted = [line for line in lines if not any(squeezed(line) in squeezed(f) for f in found)]
+    wanted = [line for line in lines if not any(stands_in(line, f) for f in found)]
     return [f"{place} does not read `{line}` (any more)" for line in wanted]
 
 

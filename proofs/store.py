@@ -3,7 +3,7 @@
 from arith import order, quotient_is, strict_order
 from book import claim, proof, whole
 from formulas import scale, share
-from source import computed_by, rust
+from source import computed_by, quoted, rust
 from z3 import And, If, Implies, Not
 
 HASH, COUNT, OTHER = whole("hash count other")
@@ -43,7 +43,8 @@ def every_set_has_its_hashes():
 
 @proof
 def larger_hashes_name_no_lower_sets():
-    """So the hashes of a set are neighbours, and their numbers differ by one at most between sets."""
+    """So the hashes of a set are neighbours, and their numbers differ by one at most between sets.
+    """
     return claim(
         given=[*SETS, HASH <= OTHER, OTHER < 2**64],
         goal=scale(HASH, COUNT) <= scale(OTHER, COUNT),
@@ -98,10 +99,18 @@ def shares_keep_the_order_of_debts():
     )
 
 
+TIDY = quoted("store/sweep.rs: Store::tidy", "for _ in 0..taken {",
+              "arena.used() > arena.room()",
+              "let hand = self.hand.fetch_add(1, Ordering::Relaxed);")
+ROOM = quoted("algorithm/arena.rs: Arena::room",
+              "usize::try_from(self.capacity.saturating_sub(self.used)).unwrap_or(usize::MAX)")
+
+
 @proof
 def a_sweep_finds_expired_runs_in_time():
-    """While at most L runs are unexpired at any time and 2 L + Z < S, an arena of S is never full."""
-    computed_by("store/sweep.rs: Store::tidy", "store/sweep.rs: Store::sweep")
+    """While at most L runs are unexpired at any time and 2 L + Z < S, an arena of S is never full.
+    """
+    computed_by(TIDY, "store/sweep.rs: Store::sweep")
     size, sets, most = whole("size sets most")
     unexpired, at_sweep, since = whole("unexpired at_sweep since")
     # Since the last sweep of every set, `since` runs were taken, one for each set swept.
@@ -115,8 +124,10 @@ def a_sweep_finds_expired_runs_in_time():
 
 @proof
 def a_half_used_arena_leaves_time_for_a_round():
-    """When an arena of at least two runs a set is full, the last run for each set has paid for a look."""
-    computed_by("store/sweep.rs: Store::tidy", "algorithm/arena.rs: Arena::room")
+    """When an arena of at least two runs a set is full, the last run for each set has paid for a
+    look.
+    """
+    computed_by(TIDY, ROOM)
     size, sets, used = whole("size sets used")
     half_used = used > size - used
     return claim(
@@ -125,8 +136,8 @@ def a_half_used_arena_leaves_time_for_a_round():
     )
 
 
-@rust("store/room.rs: Store::in_flood", "self.flood_noted.load(Ordering::Relaxed) <= now && now < until",
-      "if until == 0")
+@rust("store/room.rs: Store::in_flood", "if until == 0 ||",
+      "self.flood_noted.load(Ordering::Relaxed) <= now && now < until")
 def in_flood(noted, until, now):
     return And(until != 0, noted <= now, now < until)
 

@@ -4,10 +4,10 @@ from arith import order, strict_order
 from book import claim, proof, whole
 from bucket import BUCKET, COST, DEBT, owing
 from formulas import (
-    BIAS, PLAN, Bucket, admits, age, age_of, charge, elapsed, fill_time, is_stepped, larger, moment,
-    reset_after, settle, stamp, verdict,
+    BIAS, LOG, PLAN, Bucket, admits, age, age_of, charge, elapsed, fill_time, is_stepped, larger,
+    moment, reset_after, settle, stamp, verdict,
 )
-from source import computed_by, constant, rust
+from source import computed_by, constant, quoted, rust
 from z3 import And, If, Implies, Not, Or
 
 TOLERANCE, STORED, NOW, LATER = whole("tolerance stored now later")
@@ -21,7 +21,9 @@ def at(stored, now):
 
 @proof
 def time_never_runs_backwards_in_a_step():
-    """The time that counts as now is not before the time that counts as last, nor before the reading."""
+    """The time that counts as now is not before the time that counts as last, nor before the
+    reading.
+    """
     here = at(STORED, NOW)
     return claim(
         given=RANGES,
@@ -32,7 +34,9 @@ def time_never_runs_backwards_in_a_step():
 
 @proof
 def a_late_reading_counts_as_the_last_change():
-    """Within the tolerance no time passes and the last change keeps its time; the rest is `behind`."""
+    """Within the tolerance no time passes and the last change keeps its time; the rest is
+    `behind`.
+    """
     here = at(STORED, NOW)
     return claim(
         given=[*RANGES, NOW < STORED, STORED - NOW <= TOLERANCE],
@@ -43,7 +47,9 @@ def a_late_reading_counts_as_the_last_change():
 
 @proof
 def a_stepped_clock_goes_on_from_its_reading():
-    """Beyond the tolerance no time passes and the reading is the last change; exactly then it is stepped."""
+    """Beyond the tolerance no time passes and the reading is the last change; exactly then it is
+    stepped.
+    """
     here = at(STORED, NOW)
     stepped = is_stepped(TOLERANCE, STORED, NOW)
     return claim(
@@ -79,7 +85,9 @@ def a_step_of_the_clock_leaves_the_debt():
 
 @proof
 def the_time_earned_is_the_time_passed():
-    """Without steps, all that the readings earned is the last change's time less that of the first."""
+    """Without steps, all that the readings earned is the last change's time less that of the
+    first.
+    """
     first, earned = whole("first earned")
     here = at(STORED, NOW)
     return claim(
@@ -109,12 +117,16 @@ def readings_in_either_order_earn_the_same():
     )
 
 
+HINT = quoted(PLAN + "apply", "if ruling.write == Write::Nothing {", "state.last = at.now;",
+              "Write::Anchor | Write::Nothing => machine.commit(*level, settled, at, arena)")
+
+
 def denied():
     """A denial at `NOW`: what is kept of time, the debt, and the hint."""
     here = at(STORED, NOW)
     debt = settle(BUCKET, DEBT, elapsed(here))
     admitted, never, wait = verdict(BUCKET, debt, COST)
-    computed_by("step.rs: Plan::decision", "step.rs: Plan::apply")
+    computed_by(HINT, PLAN + "decision")
     stepped = here.stored != here.last
     # A denial keeps the time of a stepped clock, and nothing else.
     kept = If(stepped, here.now, STORED)
@@ -123,7 +135,9 @@ def denied():
 
 @proof
 def a_hint_holds_for_the_readings_of_the_caller():
-    """At reading + retry_after, `behind` included, the cost is admitted; one nanosecond earlier not."""
+    """At reading + retry_after, `behind` included, the cost is admitted; one nanosecond earlier
+    not.
+    """
     kept, debt, retry, is_denied = denied()
 
     def asked_again(now):
@@ -138,10 +152,17 @@ def a_hint_holds_for_the_readings_of_the_caller():
     )
 
 
+IS_FULL = quoted(
+    PLAN + "is_full",
+    "machines.all(|(limit, machine)| machine.settle(level(limit), at, arena) == 0)",
+)
+
+
 @proof
 def the_way_until_a_slot_is_free_counts_from_the_reading():
-    """`full_after` with `behind` is tight for the caller's readings: full then, not 1 ns earlier."""
-    computed_by("step.rs: Plan::full_after", "step.rs: Plan::is_full")
+    """`full_after` with `behind` is tight for the caller's readings: full then, not 1 ns earlier.
+    """
+    computed_by(PLAN + "full_after", IS_FULL)
     here = at(STORED, NOW)
     reset = reset_after(BUCKET, settle(BUCKET, DEBT, elapsed(here)))
     full_after = If(reset == 0, 0, reset + here.behind)
@@ -200,7 +221,9 @@ def the_tolerance_is_a_fill_or_ten_seconds():
 
 @proof
 def a_reading_is_counted_soon_after():
-    """A reading in [a, b] that is at most D behind is counted in [a, b + D], in the order of calls."""
+    """A reading in [a, b] that is at most D behind is counted in [a, b + D], in the order of
+    calls.
+    """
     a, b, late = whole("a b late")
     here = at(STORED, NOW)
     return claim(
@@ -211,10 +234,11 @@ def a_reading_is_counted_soon_after():
 
 @proof
 def costs_by_readings_are_bounded():
-    """In any order of readings at most D behind, costs read in [a, b] are at most C + rate * (b + D - a).
+    """In any order of readings at most D behind, costs read in [a, b] are at most
+    C + rate * (b + D - a).
 
-    One call of the induction. `spent` are the ticks of the costs with readings in [a, b] so far; while
-    the time that counts is at most b + D they are owed, or have been refilled since a.
+    One call of the induction. `spent` are the ticks of the costs with readings in [a, b] so far;
+    while the time that counts is at most b + D they are owed, or have been refilled since a.
     """
     a, b, late, spent = whole("a b late spent")
     here = at(STORED, NOW)
@@ -262,6 +286,16 @@ ENTRY = whole("entry")
 STAMPED = [0 <= ENTRY, ENTRY <= STORED + BIAS]
 
 
+COMMIT = quoted(LOG + "commit", "if at.stored != at.last {",
+                "run.time = at.now.stamp(at.age(run.time))")
+TAKES_RUN = quoted(LOG + "takes_run",
+                   "settled.total > 0 && at.age(arena.run(settled.newest).time) == 0;",
+                   "let expired = log.total > settled.total;", "!merges && !expired")
+CHARGE = quoted(LOG + "charge", "let now = at.now.stamp(0);",
+                "if log.total > 0 && arena.run(log.newest).time == now {",
+                "log.total = log.total.saturating_add(count);")
+
+
 @proof
 def a_stamp_has_the_age_that_it_was_given():
     """A stamp of an age up to 2^56 ns has that age at that time, and so much more later."""
@@ -275,7 +309,9 @@ def a_stamp_has_the_age_that_it_was_given():
 
 @proof
 def an_entry_ages_by_the_time_that_passes():
-    """Its age at a moment is its age at the last change and what has passed since; none if stepped."""
+    """Its age at a moment is its age at the last change and what has passed since; none if
+    stepped.
+    """
     here = at(STORED, NOW)
     return claim(
         given=[*RANGES, *STAMPED],
@@ -288,8 +324,10 @@ def an_entry_ages_by_the_time_that_passes():
 
 @proof
 def entries_that_move_along_keep_their_age():
-    """After a step, an entry stamped anew has the age that it had, and ages from the new reading on."""
-    computed_by("algorithm/sliding_log.rs: SlidingLog::commit")
+    """After a step, an entry stamped anew has the age that it had, and ages from the new reading
+    on.
+    """
+    computed_by(COMMIT)
     here = at(STORED, NOW)
     moved = stamp(here.now, age(here, ENTRY))
     after = at(here.now, LATER)
@@ -305,8 +343,7 @@ def entries_that_move_along_keep_their_age():
 @proof
 def runs_merge_when_their_age_is_nothing():
     """What counts runs to take and what appends them agree on which entry has this very time."""
-    computed_by("algorithm/sliding_log.rs: SlidingLog::takes_run",
-                "algorithm/sliding_log.rs: SlidingLog::charge")
+    computed_by(TAKES_RUN, CHARGE)
     here = at(STORED, NOW)
     stepped = here.stored != here.last
     kept = If(stepped, stamp(here.now, age(here, ENTRY)), ENTRY)

@@ -43,14 +43,15 @@ def is_quota(tokens, period):
     return And(1 <= tokens, tokens <= TOKENS, 1 <= period, period <= YEAR, tokens <= period)
 
 
-@rust("limit.rs: Limit::burst", "(1..=Self::MAX_TOKENS).contains(&capacity)")
+@rust("limit.rs: Limit::burst", "if !(1..=Self::MAX_TOKENS).contains(&capacity) {")
 def is_burst(capacity):
     return And(1 <= capacity, capacity <= TOKENS)
 
 
 @rust("limit.rs: Limit::checked",
       "u128::from(self.capacity) * u128::from(self.period.get()) / NonZero::<u128>::from(self.tokens)",
-      "if fill > MAX_FILL", "self.tokens() > Self::MAX_LOG_TOKENS")
+      "if fill > MAX_FILL {",
+      "if self.algorithm == Algorithm::SlidingLog && self.tokens() > Self::MAX_LOG_TOKENS {")
 def is_filled_in_time(tokens, period, capacity):
     return capacity * period / tokens <= MAX_FILL
 
@@ -92,7 +93,9 @@ def the_constants_of_a_bucket_are_as_said():
 
 @proof
 def the_fill_of_a_limit_is_computed_exactly():
-    """Its check multiplies below 2^128, so a limit that passes fills an empty bucket in MAX_FILL + 1."""
+    """Its check multiplies below 2^128, so a limit that passes fills an empty bucket in MAX_FILL +
+    1.
+    """
     return claim(
         given=[*bucket(), is_filled_in_time(G * REFILL, G * TOKEN, CAPACITY)],
         goal=[CAPACITY * (G * TOKEN) < 2**95, fill_time(BUCKET) <= MAX_FILL + 1],
@@ -177,7 +180,9 @@ def whole_seconds(seconds, below):
 
 @proof
 def a_duration_is_the_span():
-    """Seconds and the rest are the nanoseconds; whole seconds are rounded up, at least 1 on a denial."""
+    """Seconds and the rest are the nanoseconds; whole seconds are rounded up, at least 1 on a
+    denial.
+    """
     ns = whole("ns")
     seconds, below = span(ns)
     rounded = whole_seconds(seconds, below)
@@ -288,7 +293,9 @@ def time_stands_still_at_its_end():
 
 @proof
 def stamps_do_not_saturate():
-    """A time and an age up to 2^56 ns make a stamp of 64 bits, not below 0, and the age is found again."""
+    """A time and an age up to 2^56 ns make a stamp of 64 bits, not below 0, and the age is found
+    again.
+    """
     stamped = stamp(NOW, AGE)
     return claim(
         given=[0 <= NOW, NOW <= END, 0 <= AGE, AGE <= BIAS],
@@ -299,7 +306,8 @@ def stamps_do_not_saturate():
 
 @proof
 def ages_do_not_saturate():
-    """An entry's age at the last change and the time since have 64 bits together, whatever passed."""
+    """An entry's age at the last change and the time since have 64 bits together, whatever passed.
+    """
     stored = whole("stored")
     here = moment(whole("tolerance"), stored, NOW)
     computed_by("algorithm/mod.rs: Moment::age", "algorithm/mod.rs: Moment::elapsed")

@@ -53,7 +53,10 @@ def a_count_lasts_as_long_as_its_window():
 @proof
 def a_step_of_the_clock_leaves_the_count():
     """When no time counts as passed, the count is as it was."""
-    return claim(given=[*counted(), LAST == NOW], goal=fixed_settle(WIDTH, COUNT, LAST, NOW) == COUNT)
+    return claim(
+        given=[*counted(), LAST == NOW],
+        goal=fixed_settle(WIDTH, COUNT, LAST, NOW) == COUNT,
+    )
 
 
 @proof
@@ -125,7 +128,9 @@ def a_window_is_as_good_as_new_after_its_reset():
 
 @proof
 def a_window_counts_what_it_admits():
-    """A charge adds its cost and stays within the limit; a refund takes back what is counted at most."""
+    """A charge adds its cost and stays within the limit; a refund takes back what is counted at
+    most.
+    """
     charged = fixed_charge(COUNT, COST)
     left, given = fixed_refund(COUNT, COST)
     return claim(

@@ -1,7 +1,7 @@
 """How levels and slots are kept in words: what is written is what is read."""
 
 from book import claim, proof
-from source import computed_by, constant, rust
+from source import computed_by, constant, quoted, rust
 from widths import END, LEVEL_BITS, LOG_TOKENS, TOKENS
 from z3 import (
     And, BitVec, BitVecVal, Concat, Extract, LShR, Or, UGT, ULE, ULT, ZeroExt,
@@ -23,7 +23,8 @@ def pack_counts(previous, current):
     return (ZeroExt(64, previous) << COUNT_BITS) | ZeroExt(64, current)
 
 
-@rust("algorithm/sliding_window.rs: Counts::unpack", "u64::try_from(bits & ((1 << Self::BITS) - 1))",
+@rust("algorithm/sliding_window.rs: Counts::unpack",
+      "u64::try_from(bits & ((1 << Self::BITS) - 1)).unwrap_or(0);",
       "previous: part(state >> Self::BITS), current: part(state)")
 def unpack_counts(state):
     mask = BitVecVal((1 << COUNT_BITS) - 1, 128)
@@ -91,17 +92,22 @@ def level_of(low, high_and_row):
     return ZeroExt(64, low) | (ZeroExt(64, LShR(high_and_row, ROW_BITS)) << 64)
 
 
-@rust("store/sets.rs: row", "u32::try_from(high_and_row & u64::from(u32::MAX)).ok()?.checked_sub(1)")
+@rust("store/sets.rs: row",
+      "u32::try_from(high_and_row & u64::from(u32::MAX)).ok()?.checked_sub(1)")
 def row_of(high_and_row):
     return Extract(31, 0, high_and_row) - 1
 
 
+LAST = quoted("store/sets.rs: Words::last", "Nanos::from_nanos(self.get(LAST) & !LOCK)")
+
+
 @proof
 def a_slot_of_four_words_is_found_again():
-    """Level, row, time and lock bit do not get in each other's way; a row that is there is not 0."""
+    """Level, row, time and lock bit do not get in each other's way; a row that is there is not 0.
+    """
     level, row, last, lock = BitVec("level", 128), *bits("row", 32), *bits("last lock", 64)
     low, high_and_row, time_and_lock = words(level, row, last, lock)
-    computed_by("store/sets.rs: Words::last")
+    computed_by(LAST)
     return claim(
         given=[ULT(level, 1 << LEVEL_BITS), ULT(row, 2**32 - 1), ULE(last, END),
                Or(lock == 0, lock == LOCK)],
