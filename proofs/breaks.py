@@ -163,6 +163,7 @@ def _(tolerance, stored, now):
     "times: a late reading counts as the last change",
     "times: a hint holds for the readings of the caller",
     "times: the way until a slot is free counts from the reading",
+    "times: lateness is added to the wait of any limit",
 )
 def _(tolerance, stored, now):
     kept = f.nanos_since(stored, now) <= tolerance
@@ -184,6 +185,7 @@ def _(tolerance, stored, now):
     "times: runs merge when their age is nothing",
     "widths: ages do not saturate",
     "times: costs by readings are bounded",
+    "times: lateness is added to the wait of any limit",
 )
 def _(tolerance, stored, now):
     return f.Moment(stored, stored, now, 0)

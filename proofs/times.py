@@ -152,6 +152,29 @@ def a_hint_holds_for_the_readings_of_the_caller():
     )
 
 
+@proof
+def lateness_is_added_to_the_wait_of_any_limit():
+    """Whatever the algorithm: `wait + behind` after the reading, exactly the wait has passed.
+
+    One nanosecond earlier a nanosecond less has, and before the last change none.
+    """
+    wait, passed = whole("wait passed")
+    here = at(STORED, NOW)
+    kept = If(here.stored != here.last, here.now, STORED)
+    counted = elapsed(here)
+    computed_by(HINT, PLAN + "decision")
+
+    def passed_at(now):
+        return elapsed(at(kept, now)) - counted
+
+    return claim(
+        given=[*RANGES, wait >= 1, passed >= 0, passed < wait + here.behind],
+        goal=[passed_at(NOW + wait + here.behind) == wait,
+              passed_at(NOW + wait + here.behind - 1) == wait - 1,
+              passed_at(NOW + passed) < wait],
+    )
+
+
 IS_FULL = quoted(
     PLAN + "is_full",
     "machines.all(|(limit, machine)| machine.settle(level(limit), at, arena) == 0)",
