@@ -65,7 +65,7 @@ FALSE = {
         "unknown"),
 }
 
-# Facts that must not be taken for lemmas.
+# What must be proved.
 TRUE = {
     "a true goal": about(REAL, [X >= 0], X + 1 >= 1),
     "a true goal with products": about(REAL, [X >= 0, Y >= 0], (X + Y) * X == X * X + X * Y),
