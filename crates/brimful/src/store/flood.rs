@@ -73,9 +73,9 @@ impl Flood {
 
     /// A slot was given to a key that owes until then.
     pub(super) fn shorten(&self, until: impl FnOnce() -> Nanos) {
-        let is_noted =
-            self.version.load(Ordering::Relaxed) & 1 == 1 || self.until.load(Ordering::Relaxed) > 0;
-        if is_noted {
+        // Whoever sees that notes were taken sees them.
+        let is_noting = self.version.load(Ordering::Acquire) & 1 == 1;
+        if is_noting || self.until.load(Ordering::Relaxed) > 0 {
             self.soonest.fetch_min(until().as_nanos(), Ordering::Relaxed);
         }
     }

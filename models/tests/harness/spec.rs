@@ -1,0 +1,175 @@
+//! What whole calls, one after the other, would answer.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use brimful::{Decision, Denial, Limiter, Meter, Nanos, Policy, Retry};
+
+use super::NOW;
+
+/// One call. Times are nanoseconds after [`NOW`].
+#[derive(Clone, Copy, Debug)]
+pub enum Op {
+    Acquire(&'static str, u64, u64),
+    Peek(&'static str, u64, u64),
+    Refund(&'static str, u64, u64),
+    Reset(&'static str),
+    /// All or nothing.
+    All(&'static [(&'static str, u64)]),
+    /// By a limit that comes with the call.
+    With(&'static str, &'static str, u64),
+}
+
+/// What was answered.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    Decided {
+        allowed: bool,
+        remaining: u64,
+        retry: Option<u128>,
+        reset_after: u128,
+    },
+    /// There was no place.
+    Full,
+    AllAllowed(bool),
+    GivenBack(u64),
+    WasThere(bool),
+    /// No place for the limits that came.
+    Refused,
+}
+
+impl From<Decision> for Answer {
+    fn from(decision: Decision) -> Self {
+        if decision.denial() == Some(Denial::StoreFull) {
+            return Self::Full;
+        }
+        let retry = match decision.retry() {
+            Retry::After(wait) => Some(wait.as_nanos()),
+            Retry::Now | Retry::Never => None,
+        };
+        Self::Decided {
+            allowed: decision.is_allowed(),
+            remaining: decision.remaining(),
+            retry,
+            reset_after: decision.reset_after().as_nanos(),
+        }
+    }
+}
+
+impl Answer {
+    pub fn is_allowed(&self) -> bool {
+        matches!(self, Self::Decided { allowed: true, .. } | Self::AllAllowed(true))
+    }
+}
+
+/// All answers of one run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Outcome {
+    pub threads: Vec<Vec<Answer>>,
+    pub after: Vec<Answer>,
+}
+
+fn at(nanos: u64) -> Nanos {
+    NOW + Duration::from_nanos(nanos)
+}
+
+impl Op {
+    pub fn run(&self, limiter: &Limiter) -> Answer {
+        match *self {
+            Self::Acquire(key, cost, now) => limiter.try_acquire_at(key, cost, at(now)).into(),
+            Self::Peek(key, cost, now) => limiter.peek_at(key, cost, at(now)).into(),
+            Self::Refund(key, tokens, now) => {
+                Answer::GivenBack(limiter.refund_at(key, tokens, at(now)))
+            }
+            Self::Reset(key) => Answer::WasThere(limiter.reset(key)),
+            Self::All(charges) => {
+                let decision = limiter.try_acquire_all_at(charges, at(0)).unwrap();
+                Answer::AllAllowed(decision.is_allowed())
+            }
+            Self::With(key, limit, cost) => {
+                let policy = Policy::parse([limit]).unwrap();
+                let decision = limiter.try_acquire_with(key, &policy, cost, at(0));
+                decision.map_or(Answer::Refused, Answer::from)
+            }
+        }
+    }
+
+    /// How many admissions and denials it counts for.
+    pub fn counts(&self, answer: &Answer) -> (u64, u64) {
+        let cost = match self {
+            Self::Acquire(_, cost, _) | Self::With(_, _, cost) => *cost,
+            Self::All(charges) => charges.iter().map(|(_, cost)| cost).sum(),
+            Self::Peek(..) | Self::Refund(..) | Self::Reset(_) => 0,
+        };
+        match (self, answer) {
+            _ if cost == 0 || *answer == Answer::Refused => (0, 0),
+            // (No race names a key twice, or one with cost 0 beside others.)
+            (Self::All(charges), Answer::AllAllowed(true)) => (charges.len() as u64, 0),
+            _ if answer.is_allowed() => (1, 0),
+            _ => (0, 1),
+        }
+    }
+}
+
+/// Every order of the threads' calls, each with the number of its thread.
+pub fn orders(threads: &[Vec<Op>]) -> Vec<Vec<(usize, Op)>> {
+    if threads.iter().all(Vec::is_empty) {
+        return vec![vec![]];
+    }
+    let mut found = vec![];
+    for (thread, calls) in threads.iter().enumerate() {
+        let Some((op, rest)) = calls.split_first() else { continue };
+        let mut left = threads.to_vec();
+        left[thread] = rest.to_vec();
+        let first = (thread, *op);
+        found.extend(orders(&left).into_iter().map(|rest| [vec![first], rest].concat()));
+    }
+    found
+}
+
+/// One meter for each key that owes.
+#[derive(Clone)]
+pub struct Spec {
+    policy: Policy,
+    keys: BTreeMap<&'static str, Meter>,
+}
+
+impl Spec {
+    pub fn new(policy: &Policy) -> Self {
+        Self { policy: policy.clone(), keys: BTreeMap::new() }
+    }
+
+    pub fn run(&mut self, op: &Op) -> Answer {
+        match *op {
+            Op::Acquire(key, cost, now) => {
+                let mut meter = self.meter(key);
+                let decision = meter.try_acquire_at(cost, at(now));
+                if decision.is_allowed() && cost > 0 {
+                    self.keys.insert(key, meter);
+                }
+                decision.into()
+            }
+            Op::Peek(key, cost, now) => self.meter(key).peek_at(cost, at(now)).into(),
+            Op::Refund(key, tokens, now) => {
+                let given = self.keys.get_mut(key).map_or(0, |key| key.refund_at(tokens, at(now)));
+                Answer::GivenBack(given)
+            }
+            Op::Reset(key) => Answer::WasThere(self.keys.remove(key).is_some()),
+            Op::All(charges) => {
+                let mut after = self.clone();
+                let allowed = charges
+                    .iter()
+                    .all(|(key, cost)| after.run(&Op::Acquire(key, *cost, 0)).is_allowed());
+                if allowed {
+                    *self = after;
+                }
+                Answer::AllAllowed(allowed)
+            }
+            Op::With(..) => unimplemented!("judged by hand"),
+        }
+    }
+
+    fn meter(&self, key: &str) -> Meter {
+        self.keys.get(key).cloned().unwrap_or_else(|| Meter::new(&self.policy))
+    }
+}

@@ -1,0 +1,125 @@
+//! Three threads, and four, and one limiter. These take minutes: `scripts/models`.
+
+mod harness;
+
+use brimful::{LimiterBuilder, Overflow};
+use harness::Op::{Acquire, All, Peek, Refund, Reset};
+use harness::{Answer, Race, debtors, keys, three_sets};
+
+/// With three threads, more would take hours.
+const PREEMPTIONS: usize = 2;
+
+fn wide(builder: LimiterBuilder) -> LimiterBuilder {
+    builder.max_limits(2)
+}
+
+fn refuse(builder: LimiterBuilder) -> LimiterBuilder {
+    builder.overflow(Overflow::Refuse)
+}
+
+fn hot() -> Race {
+    let acquire = || [Acquire("a", 1, 0)];
+    Race::new(&["3/day"])
+        .before(acquire())
+        .thread(acquire())
+        .thread([Acquire("a", 2, 0)])
+        .thread(acquire())
+        .after([Peek("a", 1, 0)])
+        .preempted(PREEMPTIONS)
+}
+
+#[test]
+fn one_hot_key() {
+    hot().is_linear();
+    hot().built(wide).is_linear();
+}
+
+fn new() -> Race {
+    Race::new(&["2/day"])
+        .thread([Acquire("a", 1, 0)])
+        .thread([Acquire("a", 1, 0)])
+        .thread([Acquire("a", 1, 0)])
+        .after([Reset("a"), Reset("a")])
+        .preempted(PREEMPTIONS)
+}
+
+#[test]
+fn one_new_key() {
+    new().is_linear();
+    new().built(|builder| builder.max_keys(2)).is_linear();
+}
+
+fn all_verbs() -> Race {
+    Race::new(&["3/day"])
+        .before([Acquire("a", 2, 0)])
+        .thread([Refund("a", 1, 0)])
+        .thread([Reset("a")])
+        .thread([Acquire("a", 2, 0)])
+        .after([Peek("a", 0, 0), Reset("a"), Reset("a")])
+        .preempted(PREEMPTIONS)
+}
+
+#[test]
+fn acquire_refund_and_reset() {
+    all_verbs().is_linear();
+    all_verbs().built(wide).is_linear();
+}
+
+/// One slot that has refilled, its key, and two newcomers.
+#[test]
+fn one_slot_for_three() {
+    const LATER: u64 = 500_000_000;
+    Race::new(&["2/s"])
+        .built(refuse)
+        .before([Acquire("a", 1, 0)].into_iter().chain(debtors(7, 2, LATER)))
+        .thread([Acquire("a", 1, LATER)])
+        .thread([Acquire("b", 1, LATER)])
+        .thread([Acquire("c", 1, LATER)])
+        .after([Reset("a"), Reset("b"), Reset("c")])
+        .preempted(PREEMPTIONS)
+        .check(|outcome, limiter| {
+            let got: Vec<bool> = outcome.threads.iter().map(|own| own[0].is_allowed()).collect();
+            assert_eq!(got.iter().filter(|got| **got).count(), 1, "{outcome:#?}");
+            let held: Vec<Answer> = got.iter().map(|got| Answer::WasThere(*got)).collect();
+            assert_eq!(outcome.after, held);
+            assert_eq!(limiter.stats().occupied, 7);
+        });
+}
+
+/// Each thread wants two of three keys, round about.
+#[test]
+fn all_or_none_in_a_circle() {
+    Race::new(&["2/day"])
+        .before(["a", "b", "c"].map(|key| Acquire(key, 1, 0)))
+        .thread([All(&[("a", 1), ("b", 1)])])
+        .thread([All(&[("b", 1), ("c", 1)])])
+        .thread([All(&[("c", 1), ("a", 1)])])
+        .after([Peek("a", 0, 0), Peek("b", 0, 0), Peek("c", 0, 0)])
+        .preempted(PREEMPTIONS)
+        .is_linear();
+}
+
+/// Newcomers whose sets are the same ones in another order, in a store of three sets.
+#[test]
+fn pairs_of_sets_in_a_circle() {
+    let keys = keys();
+    let [a, b, c] = [(0, 1), (1, 2), (2, 0)].map(|sets| keys[&sets][0]);
+    Race::new(&["2/day"])
+        .built(three_sets)
+        .thread([Acquire(a, 1, 0)])
+        .thread([Acquire(b, 1, 0)])
+        .thread([Acquire(c, 1, 0)])
+        .after([Reset(a), Reset(b), Reset(c)])
+        .preempted(PREEMPTIONS)
+        .is_linear();
+}
+
+/// Some threads have counters of their own, and the others share one.
+#[test]
+fn every_decision_is_counted() {
+    for limits in [&["unlimited"], &["blocked"]] {
+        let race = Race::new(limits).preempted(PREEMPTIONS);
+        let race = (0..4).fold(race, |race, _| race.thread([Acquire("a", 1, 0)]));
+        race.check(|_, _| {});
+    }
+}
