@@ -62,6 +62,8 @@ struct Draw<'a> {
     only_acquire: bool,
     /// Some readings lie beyond the tolerance.
     steps: bool,
+    /// Many calls ask the same and are told no more than whether.
+    alike: bool,
 }
 
 impl Draw<'_> {
@@ -72,9 +74,9 @@ impl Draw<'_> {
         let mut calls = Vec::new();
         let mut now = BASE;
         for place in 0..self.rng.between(1, 6) {
-            now += self.rng.below(3);
+            now += if self.alike { 0 } else { self.rng.below(3) };
             let mut reading = now;
-            if self.memory == Memory::Keeps && self.rng.below(3) == 0 {
+            if self.memory == Memory::Keeps && !self.alike && self.rng.below(3) == 0 {
                 reading -= self.rng.below(4);
             }
             if self.steps && self.rng.below(4) == 0 {
@@ -94,7 +96,7 @@ impl Draw<'_> {
                 thread: 0,
                 key: 0,
                 verb,
-                amount: amount.max(least),
+                amount: if self.alike { 1 } else { amount },
                 now: Nanos::from_nanos(reading),
                 answer: Answer::Allowed(false),
                 invoked: moment - self.rng.below(9),
@@ -110,7 +112,7 @@ impl Draw<'_> {
         match call.verb {
             Verb::Acquire => {
                 let outcome = model.acquire(call.amount, call.now);
-                match !self.only_acquire && self.rng.below(4) == 0 {
+                match self.alike || (!self.only_acquire && self.rng.below(4) == 0) {
                     true => Answer::Allowed(outcome.allowed),
                     false => Answer::Decision(outcome),
                 }
@@ -200,7 +202,9 @@ fn compare(name: &str, histories: u32, policy: impl Fn(&mut SplitMix64) -> Polic
         let policy = policy(&mut rng);
         let memory = if number % 4 == 0 { Memory::Forgets } else { Memory::Keeps };
         let steps = memory == Memory::Keeps && number % 2 == 0;
-        let mut draw = Draw { rng: &mut rng, policy: &policy, memory, only_acquire: false, steps };
+        let alike = number % 5 == 0;
+        let mut draw =
+            Draw { rng: &mut rng, policy: &policy, memory, only_acquire: false, steps, alike };
         let mut calls = draw.history();
         for _ in 0..draw.rng.below(3) {
             draw.corrupt(&mut calls);
@@ -266,8 +270,14 @@ fn the_second_opinion_is_the_first() {
         let limit = whole_bucket(&mut rng);
         let policy = Policy::from(limit.clone());
         let memory = Memory::Keeps;
-        let mut draw =
-            Draw { rng: &mut rng, policy: &policy, memory, only_acquire: true, steps: false };
+        let mut draw = Draw {
+            rng: &mut rng,
+            policy: &policy,
+            memory,
+            only_acquire: true,
+            steps: false,
+            alike: false,
+        };
         let mut calls = draw.history();
         for _ in 0..draw.rng.below(3) {
             draw.corrupt(&mut calls);
