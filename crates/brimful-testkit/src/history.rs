@@ -212,7 +212,7 @@ impl fmt::Display for Unexplained {
 /// Looks for an order of the calls for each key in which the model of `policy` gives every answer.
 ///
 /// # Errors
-/// There is no order for some key; or none was found within a thousand tries for each call.
+/// There is no order for some key; or none was found within fifty tries for each call and 100,000.
 ///
 /// # Panics
 /// The calls of a thread overlap.

@@ -13,7 +13,7 @@ use crate::trace::Verb;
 use crate::{Model, Outcome};
 
 /// Tries for each call, and beside them, before the search is given up.
-const TRIES_PER_CALL: u64 = 1_000;
+const TRIES_PER_CALL: u64 = 50;
 const TRIES: u64 = 100_000;
 
 /// Looks for an order, and says how many tries it took.

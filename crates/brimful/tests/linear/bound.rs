@@ -12,7 +12,7 @@ use brimful::{Clock, Nanos, Overflow};
 use brimful_testkit::history::Memory;
 use brimful_testkit::trace::Verb;
 
-use crate::{MS, Meeting, Player, at, builder, chance, explain, note, noted, play, policy};
+use crate::{MS, Player, at, builder, chance, explain, note, noted, play, policy};
 
 const ROUNDS: u64 = 12;
 /// Two of them fill every limit here.
@@ -75,8 +75,7 @@ impl Crowd {
             .clock(Slow(time.clone()))
             .build()
             .unwrap();
-        let meeting = Meeting::default();
-        let history = play(50 + self.limits, |_, player| {
+        let history = play(50 + self.limits, |meeting, player| {
             for round in 0..ROUNDS {
                 meeting.wait();
                 time.store(round * ROUND, Ordering::Relaxed);

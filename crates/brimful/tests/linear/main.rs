@@ -11,7 +11,7 @@ mod keys;
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
 use brimful::{Clock, Limiter, LimiterBuilder, Nanos, Policy};
@@ -69,6 +69,8 @@ impl Player<'_> {
 #[derive(Debug, Default)]
 struct Meeting {
     arrived: AtomicUsize,
+    /// A thread has failed, and will not come.
+    is_over: AtomicBool,
 }
 
 impl Meeting {
@@ -76,7 +78,19 @@ impl Meeting {
         let before = self.arrived.fetch_add(1, Ordering::AcqRel);
         let all = (before / THREADS + 1) * THREADS;
         while self.arrived.load(Ordering::Acquire) < all {
+            assert!(!self.is_over.load(Ordering::Acquire), "another thread has failed");
             thread::yield_now();
+        }
+    }
+}
+
+/// Tells the others when its thread fails.
+struct Leaving<'a>(&'a Meeting);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.is_over.store(true, Ordering::Release);
         }
     }
 }
@@ -112,15 +126,16 @@ impl Clock for Fitful {
 }
 
 /// Runs `work` on threads that start together, and returns what all of them wrote down.
-fn play(seed: u64, work: impl Fn(usize, &mut Player<'_>) + Sync) -> Vec<Call> {
+fn play(seed: u64, work: impl Fn(&Meeting, &mut Player<'_>) + Sync) -> Vec<Call> {
     let recorder = Recorder::new();
     let meeting = Meeting::default();
     let run = |thread: usize| {
         let rng = SplitMix64::new(seed << 8 | thread as u64);
         let mut player = Player { scribe: recorder.scribe(thread), rng };
         RANDOM.set(SplitMix64::new(!seed << 8 | thread as u64));
+        let _leaving = Leaving(&meeting);
         meeting.wait();
-        work(thread, &mut player);
+        work(&meeting, &mut player);
         player.scribe.calls()
     };
     thread::scope(|scope| {
