@@ -39,7 +39,7 @@ pub enum Answer {
 /// One call of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Who called. Calls of one thread do not overlap.
+    /// Who called. Calls of one thread for one key do not overlap.
     pub thread: usize,
     /// For which key.
     pub key: u64,
@@ -165,6 +165,22 @@ impl Scribe<'_> {
         self.record(key, Verb::Acquire, 1, call)
     }
 
+    /// Spends one token of each of some keys by the clock. They are decided one after the other, and no
+    /// two are the same, so that it is written down as a call for each, of the same beginning and end.
+    pub fn ask_many(&mut self, limiter: &Limiter, keys: &[u64], noted: impl FnOnce() -> Nanos) {
+        let mut out = Vec::with_capacity(keys.len());
+        let invoked = self.recorder.stamp();
+        limiter.try_acquire_many(keys, &mut out);
+        let now = noted();
+        let responded = self.recorder.stamp();
+        assert_eq!(out.len(), keys.len());
+        let (thread, verb, amount) = (self.thread, Verb::Acquire, 1);
+        for (&key, decision) in keys.iter().zip(&out) {
+            let answer = Answer::Decision(decision.into());
+            self.calls.push(Call { thread, key, verb, amount, now, answer, invoked, responded });
+        }
+    }
+
     /// What was written down.
     #[must_use]
     pub fn calls(self) -> Vec<Call> {
@@ -215,7 +231,7 @@ impl fmt::Display for Unexplained {
 /// There is no order for some key; or none was found within fifty tries for each call and 100,000.
 ///
 /// # Panics
-/// The calls of a thread overlap.
+/// The calls of a thread for a key overlap.
 pub fn check(policy: &Policy, memory: Memory, calls: &[Call]) -> Result<Explained, Unexplained> {
     let mut keys: BTreeMap<u64, Vec<Call>> = BTreeMap::new();
     for call in calls {

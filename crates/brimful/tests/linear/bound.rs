@@ -84,6 +84,12 @@ impl Crowd {
                     player.mix();
                     let (key, verb, amount) = self.draw(round, player);
                     note(at(round * ROUND));
+                    if verb == Verb::Acquire && player.rng.below(16) == 0 {
+                        let end = (round + 2) * self.fresh;
+                        let some: Vec<u64> = (key..end.min(key + 4)).collect();
+                        player.scribe.ask_many(&limiter, &some, noted);
+                        continue;
+                    }
                     match player.rng.below(2) {
                         0 => {
                             let now = at(round * ROUND);

@@ -3,7 +3,7 @@
 use brimful_testkit::history::Memory;
 use brimful_testkit::trace::Keys;
 
-use crate::{Fitful, MS, builder, chance, explain, play, policy};
+use crate::{Fitful, MS, builder, chance, explain, noted, play, policy};
 
 fn many_keys(specs: &[&str], limits: u64) {
     let policy = policy(specs);
@@ -11,6 +11,13 @@ fn many_keys(specs: &[&str], limits: u64) {
     let limiter = builder(&policy, limits).clock(clock.clone()).build().unwrap();
     let history = play(20 + limits, |_, player| {
         for call in 0..2_000 {
+            if call % 16 == 0 {
+                // Fewer and more than are looked up side by side.
+                let first = player.rng.below(275);
+                let some: Vec<u64> = (first..first + player.rng.between(2, 25)).collect();
+                player.scribe.ask_many(&limiter, &some, noted);
+                continue;
+            }
             let keys = if call % 2 == 0 { Keys::Uniform(300) } else { Keys::Zipf(300) };
             let key = keys.draw(&mut player.rng).into();
             let asked = player.draw();
