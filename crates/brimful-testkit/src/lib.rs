@@ -4,12 +4,14 @@
 //! * [`trace`]: operations, limits and keys drawn from a seed, the same on every machine for ever.
 //! * [`small`]: limits so small that all their states can be visited.
 //! * [`strategy`]: the same as `proptest` strategies, which shrink.
+//! * [`history`]: whether answers that threads got at the same time can be put in one order.
 //! * [`conformance`]: what every limiter owes, whatever it is built on.
 //!
 //! Beside the library, `cases.toml` says for each fault that people met in other limiters
 //! (`data/field-cases.jsonl`) which test keeps it away; `tests/cases.rs` checks that it does.
 
 pub mod conformance;
+pub mod history;
 pub mod model;
 mod outcome;
 mod runner;
