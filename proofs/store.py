@@ -136,20 +136,22 @@ def a_half_used_arena_leaves_time_for_a_round():
     )
 
 
-@rust("store/room.rs: Store::in_flood", "if until == 0 ||",
-      "self.flood_noted.load(Ordering::Relaxed) <= now && now < until")
-def in_flood(noted, until, now):
-    return And(until != 0, noted <= now, now < until)
+@rust("store/flood.rs: Flood::is_on", "if !is_whole || until == 0",
+      "noted <= now && now < until.min(soonest)")
+def is_on(noted, until, soonest, now):
+    return And(until != 0, noted <= now, now < If(until <= soonest, until, soonest))
 
 
 @proof
 def a_flood_ends_when_the_first_of_its_slots_is_free():
     """With the least of the waits, newcomers search again not before, and not after, it is over."""
-    noted, wait, now = whole("noted wait now")
+    noted, wait, now, soonest = whole("noted wait now soonest")
     until = noted + wait
     return claim(
-        given=[noted >= 0, wait >= 1, now >= 0],
-        goal=[Implies(in_flood(noted, until, now), now - noted < wait),
-              Implies(And(noted <= now, now - noted < wait), in_flood(noted, until, now)),
-              Not(in_flood(noted, until, noted + wait))],
+        given=[noted >= 0, wait >= 1, now >= 0, soonest >= 0],
+        goal=[Implies(is_on(noted, until, soonest, now), And(now - noted < wait, now < soonest)),
+              Implies(And(noted <= now, now - noted < wait, now < soonest),
+                      is_on(noted, until, soonest, now)),
+              Not(is_on(noted, until, soonest, noted + wait)),
+              Not(is_on(noted, until, 0, now))],
     )

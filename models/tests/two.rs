@@ -260,6 +260,27 @@ mod moves {
             .is_linear();
     }
 
+    /// The one free slot to which the mover could go is taken meanwhile: one of the two newcomers
+    /// gets it.
+    #[test]
+    fn the_slot_is_taken() {
+        let keys = cast();
+        let [third, rest] = [&keys.third[..3], &keys.third[3..]];
+        let before = keys.fill.iter().chain([&keys.mover]).chain(third);
+        Race::new(&["3/day"])
+            .built(|builder| three_sets(builder).overflow(Overflow::Refuse))
+            .before(before.map(|key| Acquire(key, 1, 0)))
+            .thread([Acquire(rest[0], 1, 0)])
+            .thread([Acquire(keys.new[0], 1, 0)])
+            .after([Reset(rest[0]), Reset(keys.new[0]), Reset(keys.mover)])
+            .check(|outcome, limiter| {
+                let got = outcome.threads.iter().filter(|own| own[0].is_allowed()).count();
+                let there = outcome.after.iter().filter(|was| **was == Answer::WasThere(true));
+                assert_eq!((got, there.count()), (1, 2), "{outcome:#?}");
+                assert_eq!((limiter.stats().occupied, limiter.stats().evicted_forced), (10, 0));
+            });
+    }
+
     #[test]
     fn the_mover_is_forgotten() {
         let keys = cast();

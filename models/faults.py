@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+"""Breaks one ordering or one check after the other, and asks the models.
+
+Each fault is a change to a copy of the sources under target/models-faults. A fault that none of its
+models notices fails, and so does one whose text is not in the sources any more.
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COPY = ROOT / "target" / "models-faults"
+SOURCES = "crates/brimful/src"
+# No fault takes longer to be noticed; the whole of a model takes less.
+LONGEST_S = 600
+
+
+class Fault:
+    def __init__(self, name, what, model, file, old, new):
+        """`model` is the test binary and a part of the test's name."""
+        self.name, self.what, self.model = name, what, model
+        self.file, self.old, self.new = f"{SOURCES}/{file}", old, new
+
+
+FAULTS = [
+    Fault(
+        "unlock-relaxed",
+        "a set is unlocked without Release",
+        ("two", "acquire_and_acquire"),
+        "store/sets.rs",
+        "word.store(word.load(Ordering::Relaxed) & !LOCK, Ordering::Release);",
+        "word.store(word.load(Ordering::Relaxed) & !LOCK, Ordering::Relaxed);",
+    ),
+    Fault(
+        "lock-relaxed",
+        "a set is locked without Acquire",
+        ("two", "acquire_and_acquire"),
+        "store/sets.rs",
+        "word.compare_exchange(seen, seen | LOCK, Ordering::Acquire, Ordering::Relaxed)",
+        "word.compare_exchange(seen, seen | LOCK, Ordering::Relaxed, Ordering::Relaxed)",
+    ),
+    Fault(
+        "known-unchecked",
+        "the short way does not look at the fingerprint again under the lock",
+        ("two", "acquire_and_evict::plain"),
+        "store/plain.rs",
+        """        if fingerprint != request.fingerprint {
+            return None;
+        }
+""",
+        "",
+    ),
+    Fault(
+        "known-stale-clock",
+        "the short way does not read the clock again when the key was changed later",
+        ("parts", "a_waiting_thread"),
+        "store/plain.rs",
+        "if waited || now < state.last {",
+        "if waited {",
+    ),
+    Fault(
+        "newcomer-unchecked",
+        "a newcomer to a line does not look for its key again under both locks",
+        ("two", "insert_and_insert::plain"),
+        "store/plain.rs",
+        "if is_known || !rows.are_fixed() {",
+        "if !rows.are_fixed() {",
+    ),
+    Fault(
+        "attempt-unchecked",
+        "a newcomer does not look for its key again under both locks",
+        ("two", "insert_and_insert::wide"),
+        "store/attempt.rs",
+        "let found = pair.find(fingerprint).and_then(|(set, slot)| set.read(slot));",
+        "let found: Option<Slot> = None;",
+    ),
+    Fault(
+        "refund-twice-locked",
+        "a refund writes under another lock than it read under",
+        ("two", "refund_and_acquire"),
+        "store/mod.rs",
+        """        let Some(mut home) = set.read(slot) else { return 0 };
+        let rows = request.rows.hold();
+""",
+        """        let Some(mut home) = set.read(slot) else { return 0 };
+        drop(pair);
+        let mut pair = self.lock_pair(request.fingerprint);
+        let Some((set, slot)) = pair.find(request.fingerprint) else { return 0 };
+        let rows = request.rows.hold();
+""",
+    ),
+    Fault(
+        "reset-twice-locked",
+        "a reset clears under another lock than it looked under",
+        ("two", "reset_and_reset"),
+        "store/mod.rs",
+        """        let Some((set, slot)) = pair.find(fingerprint) else { return false };
+""",
+        """        let Some((set, slot)) = pair.find(fingerprint) else { return false };
+        let index = set.index();
+        drop(pair);
+        let set = &mut self.sets.lock(index);
+""",
+    ),
+    Fault(
+        "pair-as-it-comes",
+        "the two sets of a key are not locked in the order of their indices",
+        ("two", "two_newcomers_from_both_sides"),
+        "store/mod.rs",
+        """        let low = self.sets.lock(a.min(b));
+        let high = (a != b).then(|| self.sets.lock(a.max(b)));
+""",
+        """        let low = self.sets.lock(a);
+        let high = (a != b).then(|| self.sets.lock(b));
+""",
+    ),
+    Fault(
+        "all-last-first",
+        "the sets of several keys are locked from the last to the first",
+        ("two", "all_and_reset"),
+        "store/all/locked.rs",
+        "indices.sort_unstable();",
+        "indices.sort_unstable_by_key(|i| (*i == usize::MAX, usize::MAX - *i));",
+    ),
+    Fault(
+        "move-one-by-one",
+        "a key that is moved is for a moment in both sets, with neither locked",
+        ("two", "moves::the_mover_is_charged"),
+        "store/room.rs",
+        """        target.write(slot, &content);
+""",
+        """        target.write(slot, &content);
+        drop(pair);
+        let mut pair = self.lock_two(from, to);
+""",
+    ),
+    Fault(
+        "move-unlooked",
+        "a key is moved to a slot that was free when it was searched for",
+        ("two", "moves::the_slot_is_taken"),
+        "store/room.rs",
+        "let Some(slot) = free_slot(target, &rows, now, arena) else { return false };",
+        "let slot = free_slot(target, &rows, now, arena).unwrap_or(3);",
+    ),
+    Fault(
+        "flood-ends-early",
+        "a slot that comes free ends the note that was taken, not the one that is being taken",
+        ("two", "a_search_that_was_overtaken"),
+        "store/flood.rs",
+        "self.soonest.store(0, Ordering::Relaxed);",
+        "self.until.store(0, Ordering::Relaxed);",
+    ),
+    Fault(
+        "flood-notes-relaxed",
+        "who sees that notes were taken need not see them",
+        ("parts", "a_flood_is_believed"),
+        "store/flood.rs",
+        "let is_noting = self.version.load(Ordering::Acquire) & 1 == 1;",
+        "let is_noting = self.version.load(Ordering::Relaxed) & 1 == 1;",
+    ),
+    Fault(
+        "flood-two-notes",
+        "two searches take notes at once",
+        ("parts", "searches_do_not_undo"),
+        "store/flood.rs",
+        "let is_free = version & 1 == 0",
+        "let is_free = true",
+    ),
+    Fault(
+        "shared-twice-locked",
+        "a shared state is written under another lock than it was read under",
+        ("two", "share_and_share"),
+        "store/attempt.rs",
+        """        let mut content = content.unwrap_or(Slot { fingerprint: 0, row, state: State::new(now) });
+""",
+        """        let mut content = content.unwrap_or(Slot { fingerprint: 0, row, state: State::new(now) });
+        drop(set);
+        let Some(mut set) = self.lock_shared(row, request.rows) else {
+            return self.refuse(0, row, request.peek);
+        };
+""",
+    ),
+    Fault(
+        "runs-twice-locked",
+        "entries of a log are taken under another lock than they were counted under",
+        ("two", "logs::the_last_entry"),
+        "store/mod.rs",
+        """            plan.apply(&mut home.state, &ruling, arena);
+""",
+        """            drop(runs);
+            runs = self.runs();
+            plan.apply(&mut home.state, &ruling, runs.get());
+""",
+    ),
+    Fault(
+        "given-let-go",
+        "limits that came with a call are not in use while the call goes on",
+        ("two", "given::"),
+        "limiter/given.rs",
+        "let (row, rows) = (given.row, &self.rows);",
+        "let (row, rows) = (given.row, &self.rows);\n        drop(given);",
+    ),
+    Fault(
+        "counted-together",
+        "threads count in one place as if each had its own",
+        ("two", "acquire_and_acquire"),
+        "stats.rs",
+        "let place = if is_alone { number } else { ALONE + number % SHARED };",
+        "let place = 0;",
+    ),
+    Fault(
+        "ticks-unfenced",
+        "the words of a reading may be seen before the version that says they are being written",
+        ("parts", "readers_never_see_half"),
+        "clock/ticks.rs",
+        "        fence(Ordering::Release);\n",
+        "",
+    ),
+    Fault(
+        "ticks-unchecked",
+        "the version is not looked at again after the words of a reading",
+        ("parts", "readers_never_see_half"),
+        "clock/ticks.rs",
+        "version.is_multiple_of(2) && version == self.version.load(Ordering::Relaxed);",
+        "version.is_multiple_of(2);",
+    ),
+]
+
+
+def copy_sources():
+    for part in (SOURCES, "crates/brimful/examples", "models"):
+        target = COPY / part
+        if target.exists():
+            shutil.rmtree(target)
+        shutil.copytree(ROOT / part, target, ignore=shutil.ignore_patterns("target"))
+
+
+def noticed(fault):
+    """What the model says; None when it notices nothing."""
+    path = COPY / fault.file
+    before = path.read_text()
+    if before.count(fault.old) != 1:
+        sys.exit(f"models/faults.py: {fault.name}: its text is {before.count(fault.old)} times in {fault.file}")
+    path.write_text(before.replace(fault.old, fault.new))
+    binary, model = fault.model
+    command = ["cargo", "test", "--locked", "--manifest-path", str(COPY / "models/Cargo.toml")]
+    command += ["--target-dir", str(COPY / "target"), "--test", binary]
+    built = subprocess.run([*command, "--no-run"], capture_output=True, text=True)
+    if built.returncode != 0:
+        sys.exit(f"models/faults.py: {fault.name} does not build:\n{built.stderr}")
+    try:
+        run = subprocess.run([*command, "--", model], capture_output=True, text=True, timeout=LONGEST_S)
+    except subprocess.TimeoutExpired:
+        sys.exit(f"models/faults.py: {fault.name}: {model} took more than {LONGEST_S} s")
+    finally:
+        path.write_text(before)
+    if run.returncode == 0:
+        if "0 passed" in run.stdout:
+            sys.exit(f"models/faults.py: {fault.name}: no model is named {model}")
+        return None
+    lines = run.stdout.splitlines()
+    said = [lines[at + 1] for at, line in enumerate(lines) if "panicked at" in line and at + 1 < len(lines)]
+    return said[0] if said else lines[-1] if lines else "no output"
+
+
+def main():
+    names = sys.argv[1:]
+    unknown = [name for name in names if name not in [fault.name for fault in FAULTS]]
+    if unknown:
+        sys.exit(f"models/faults.py: no fault is named {unknown[0]}; there are: {', '.join(f.name for f in FAULTS)}")
+    copy_sources()
+    missed = []
+    chosen = [fault for fault in FAULTS if not names or fault.name in names]
+    for fault in chosen:
+        start = time.monotonic()
+        said = noticed(fault)
+        print(f"{fault.name}: {fault.what}")
+        print(f"    {fault.model[1]}: {said or 'NOT NOTICED'} ({time.monotonic() - start:.0f} s)", flush=True)
+        if said is None:
+            missed.append(fault.name)
+    if missed:
+        sys.exit(f"not noticed: {', '.join(missed)}")
+    print(f"{len(chosen)} faults, all noticed")
+
+
+main()
