@@ -30,8 +30,8 @@ fn hot() -> Race {
 
 #[test]
 fn one_hot_key() {
-    hot().is_linear();
-    hot().built(wide).is_linear();
+    hot().must_be_linear();
+    hot().built(wide).must_be_linear();
 }
 
 fn new() -> Race {
@@ -45,8 +45,8 @@ fn new() -> Race {
 
 #[test]
 fn one_new_key() {
-    new().is_linear();
-    new().built(|builder| builder.max_keys(2)).is_linear();
+    new().must_be_linear();
+    new().built(|builder| builder.max_keys(2)).must_be_linear();
 }
 
 fn all_verbs() -> Race {
@@ -61,8 +61,8 @@ fn all_verbs() -> Race {
 
 #[test]
 fn acquire_refund_and_reset() {
-    all_verbs().is_linear();
-    all_verbs().built(wide).is_linear();
+    all_verbs().must_be_linear();
+    all_verbs().built(wide).must_be_linear();
 }
 
 /// One slot that has refilled, its key, and two newcomers.
@@ -96,7 +96,7 @@ fn all_or_none_in_a_circle() {
         .thread([All(&[("c", 1), ("a", 1)])])
         .after([Peek("a", 0, 0), Peek("b", 0, 0), Peek("c", 0, 0)])
         .preempted(PREEMPTIONS)
-        .is_linear();
+        .must_be_linear();
 }
 
 /// Newcomers whose sets are the same ones in another order, in a store of three sets.
@@ -111,7 +111,7 @@ fn pairs_of_sets_in_a_circle() {
         .thread([Acquire(c, 1, 0)])
         .after([Reset(a), Reset(b), Reset(c)])
         .preempted(PREEMPTIONS)
-        .is_linear();
+        .must_be_linear();
 }
 
 /// Some threads have counters of their own, and the others share one.

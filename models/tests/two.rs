@@ -14,12 +14,12 @@ macro_rules! both_shapes {
 
             #[test]
             fn plain() {
-                $race.built(|builder| builder).is_linear();
+                $race.built(|builder| builder).must_be_linear();
             }
 
             #[test]
             fn wide() {
-                $race.built(|builder| builder.max_limits(2)).is_linear();
+                $race.built(|builder| builder.max_limits(2)).must_be_linear();
             }
         }
     };
@@ -257,7 +257,7 @@ mod moves {
             .thread([Acquire(keys.mover, 1, 0)])
             .thread([Acquire(keys.new[0], 1, 0)])
             .after([Peek(keys.mover, 0, 0), Reset(keys.mover), Reset(keys.mover)])
-            .is_linear();
+            .must_be_linear();
     }
 
     /// The one free slot to which the mover could go is taken meanwhile: one of the two newcomers
@@ -290,7 +290,7 @@ mod moves {
             .thread([Reset(keys.mover)])
             .thread([Acquire(keys.new[1], 1, 0)])
             .after([Reset(keys.mover), Reset(keys.new[1]), Reset(keys.new[1])])
-            .is_linear();
+            .must_be_linear();
     }
 }
 
@@ -326,7 +326,7 @@ fn share_and_share() {
         .before(debtors(8, 1, 0).chain([Acquire("a", 1, 0)]))
         .thread([Acquire("a", 1, 0)])
         .thread([Acquire("b", 1, 0)])
-        .is_as_in_turn();
+        .must_be_as_in_turn();
 }
 
 /// Logs take their entries from one arena.
@@ -341,7 +341,7 @@ mod logs {
             .thread([Acquire("a", 1, 1), Refund("a", 1, 1)])
             .thread([Acquire("b", 1, 1), Reset("b")])
             .after([Peek("a", 0, 1), Peek("b", 0, 1), Acquire("a", 1, 2), Acquire("b", 2, 2)])
-            .is_linear();
+            .must_be_linear();
     }
 
     #[test]
@@ -371,7 +371,7 @@ mod given {
             .thread([With("a", "6/day", 1)])
             .thread([Acquire("a", 1, 0)])
             .after([Peek("a", 0, 0), Reset("a")])
-            .is_as_in_turn();
+            .must_be_as_in_turn();
     }
 
     #[test]
@@ -382,7 +382,7 @@ mod given {
             .thread([With("b", "4/day", 1)])
             .after([With("c", "6/day", 1), Reset("a"), Reset("b"), Reset("c")])
             .preempted(2)
-            .is_as_in_turn();
+            .must_be_as_in_turn();
     }
 
     #[test]
@@ -394,7 +394,7 @@ mod given {
             .thread([With("b", "4/day", 1)])
             .after([Peek("a", 0, 0), Reset("a"), Reset("b"), With("c", "9/day", 1)])
             .preempted(2)
-            .is_as_in_turn();
+            .must_be_as_in_turn();
     }
 
     #[test]
@@ -404,7 +404,7 @@ mod given {
             .thread([With("a", "6/day", 1)])
             .thread([Acquire("a", 1, 0)])
             .after([Peek("a", 0, 0), Reset("a"), Reset("a")])
-            .is_as_in_turn();
+            .must_be_as_in_turn();
     }
 }
 
@@ -421,7 +421,7 @@ mod locks {
             .thread([Acquire(one, 1, 0)])
             .thread([Acquire(other, 1, 0)])
             .after([Reset(one), Reset(other)])
-            .is_linear();
+            .must_be_linear();
     }
 
     #[test]
@@ -431,6 +431,6 @@ mod locks {
             .thread([All(&[("a", 1), ("b", 1)])])
             .thread([Reset("b")])
             .after([Peek("a", 0, 0), Peek("b", 0, 0)])
-            .is_linear();
+            .must_be_linear();
     }
 }

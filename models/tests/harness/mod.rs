@@ -59,7 +59,7 @@ impl Race {
     }
 
     /// Whatever the order in which threads run, all answers are those of some order of whole calls.
-    pub fn is_linear(self) {
+    pub fn must_be_linear(self) {
         let mut allowed = HashSet::new();
         let mut spec = Spec::new(&self.policy());
         for op in &self.before {
@@ -69,12 +69,12 @@ impl Race {
             let mut spec = spec.clone();
             allowed.insert(self.answers(&order, |op| spec.run(op)));
         }
-        self.is_one_of(allowed);
+        self.must_be_one_of(allowed);
     }
 
     /// The same where the meters of single keys do not say it all: the answers are those of the
     /// limiter itself to some order of whole calls.
-    pub fn is_as_in_turn(self) {
+    pub fn must_be_as_in_turn(self) {
         let orders = orders(&self.threads);
         let race = Arc::new((self, Mutex::new(HashSet::new())));
         let running = Arc::clone(&race);
@@ -87,10 +87,10 @@ impl Race {
             }
         });
         let (race, allowed) = Arc::into_inner(race).expect("the model is over");
-        race.is_one_of(allowed.into_inner().unwrap());
+        race.must_be_one_of(allowed.into_inner().unwrap());
     }
 
-    fn is_one_of(self, allowed: HashSet<Outcome>) {
+    fn must_be_one_of(self, allowed: HashSet<Outcome>) {
         self.check(move |outcome, _| {
             assert!(allowed.contains(outcome), "no order of whole calls gives {outcome:#?}");
         });
