@@ -225,33 +225,38 @@ impl World {
         if sharing.len() as u64 != grown.shared {
             return Err(format!("{} share, {} were counted", sharing.len(), grown.shared));
         }
-        for member in &sharing {
-            told.push((member.place, self.share_together(member, &sharing, now)?));
-        }
         self.totals.count_many(Event::Shared, grown.shared);
-        self.sums_up(all, told)
+        let mut is_certain = true;
+        for member in &sharing {
+            match self.share_together(member, &sharing, now)? {
+                Some(outcome) => told.push((member.place, outcome)),
+                None => is_certain = false,
+            }
+        }
+        if is_certain { self.sums_up(all, told) } else { Ok(()) }
     }
 
-    /// Charges the state that some keys of a call share with the sum of their costs, once.
-    fn share_together(&mut self, member: &Member, sharing: &[&Member], now: Nanos) -> Check<Outcome> {
+    /// Charges the state that some keys of a call share with the sum of their costs, once; what they
+    /// were told, if that is certain.
+    fn share_together(
+        &mut self,
+        member: &Member,
+        sharing: &[&Member],
+        now: Nanos,
+    ) -> Check<Option<Outcome>> {
         let alike = |other: &&&Member| other.ruled.place == member.ruled.place;
         let cost = sharing.iter().filter(alike).map(|member| member.cost).sum();
         let is_first = sharing.iter().find(alike).is_some_and(|first| first.key == member.key);
-        let policy = self.policy(&member.ruled).clone();
-        let ruled = &member.ruled;
+        let (ruled, policy) = (&member.ruled, self.policy(&member.ruled).clone());
+        // Those after the first find it charged: what is left is what all were told.
+        let cost = if is_first { cost } else { 0 };
         let act = |known: &mut Option<Known>| decide(known, ruled, &policy, cost, now);
-        let id = Id::Shared(ruled.place, false);
-        if !is_first {
-            // Charged already: what is left is what they all were told.
-            let look = |known: &mut Option<Known>| decide(known, ruled, &policy, 0, now);
-            let left = self.meet(id).answers(look);
-            return left.first().copied().ok_or_else(|| "no shared state".to_owned());
+        let shared = self.meet(Id::Shared(ruled.place, false));
+        let told = shared.answers(act).first().copied().filter(|_| shared.may_be.len() == 1);
+        match shared.observe(&true, |known| act(known).allowed) {
+            true => Ok(told),
+            false => Err("the shared state admits no such cost".to_owned()),
         }
-        let shared = self.meet(id);
-        let told = shared.answers(act).into_iter().find(|told| told.allowed);
-        let told = told.ok_or("the shared state admits no such cost")?;
-        shared.observe(&told, act);
-        Ok(told)
     }
 
     /// Keys of a call that want a place, beside those that owe: what owes nothing may have lost its
