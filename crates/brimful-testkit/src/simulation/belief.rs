@@ -162,6 +162,22 @@ impl Belief {
         true
     }
 
+    /// The same for an act that changes nothing.
+    pub(super) fn confirm<T: PartialEq>(
+        &mut self,
+        seen: &T,
+        act: impl Fn(&mut Option<Known>) -> T,
+    ) -> bool {
+        let mut is_so = self.answers(act).into_iter().map(|answer| answer == *seen);
+        let before = self.may_be.clone();
+        self.may_be.retain(|_| is_so.next().unwrap_or(false));
+        if self.may_be.is_empty() {
+            self.may_be = before;
+            return false;
+        }
+        true
+    }
+
     /// What the states would answer.
     pub(super) fn answers<T>(&self, act: impl Fn(&mut Option<Known>) -> T) -> Vec<T> {
         let known = self.may_be.iter().map(|it| it.as_ref().map(|it| it.known.clone()));

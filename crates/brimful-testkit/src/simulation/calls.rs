@@ -160,6 +160,7 @@ impl World {
         let Said { key, ruled, cost, now, decision, is_shared, .. } = said;
         let policy = self.policy(ruled).clone();
         self.tell(|| format!("{}; ", shown(decision)));
+        self.crowded(said);
         self.count(decision);
         let belief = self.meet(Id::Key(*key));
         let changes = *cost > 0 && belief.candidates().any(|it| it.known.whose != ruled.whose);
@@ -171,7 +172,11 @@ impl World {
         let act = |known: &mut Option<Known>| decide(known, ruled, &policy, *cost, *now);
         if *is_shared != Some(true) {
             let belief = self.meet(Id::Key(*key));
-            if belief.observe(&seen, act) {
+            let is_so = match cost {
+                0 => belief.confirm(&seen, act),
+                _ => belief.observe(&seen, act),
+            };
+            if is_so {
                 self.totals.count_many(Event::Changed, changes.into());
                 return Ok(());
             }
@@ -277,7 +282,8 @@ impl World {
     /// A denial's hint is exact.
     fn hint(&mut self, said: &Said, by: By) -> Check {
         let Said { key, cost, now, decision, is_shared, .. } = said;
-        let (Retry::After(wait), Some(Denial::Limit)) = (decision.retry(), decision.denial()) else {
+        let (Retry::After(wait), Some(Denial::Limit)) = (decision.retry(), decision.denial())
+        else {
             return Ok(());
         };
         let then = *now + wait;
@@ -337,6 +343,16 @@ impl World {
             return Err(format!("a hint of no time: {decision:?}"));
         }
         Ok(())
+    }
+
+    /// Counts a newcomer that found a slot where few are free, and keys are moved for one another.
+    fn crowded(&mut self, said: &Said) {
+        let is_placed =
+            said.decision.is_allowed() && said.cost > 0 && said.is_shared == Some(false);
+        let is_crowded = self.stats.occupied * 5 > self.stats.slots * 4;
+        if is_placed && is_crowded && !self.is_one_set() && self.belief(said.key).is_absent() {
+            self.totals.count(Event::Crowded);
+        }
     }
 
     fn count(&mut self, decision: &Decision) {

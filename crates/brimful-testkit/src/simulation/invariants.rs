@@ -194,11 +194,12 @@ impl World {
         let seen = Outcome::from(look);
         let act = |known: &mut Option<Known>| decide(known, &ruled, &policy, 0, now);
         let belief = self.meet(Id::Key(key));
-        if !belief.observe(&seen, act) {
+        if !belief.confirm(&seen, act) {
             let expected = belief.answers(act);
             return Err(format!("{} is {seen:?}, expected one of {expected:?}", name(key)));
         }
-        let is_ahead = belief.candidates().any(|it| it.known.model.last_ns() > now.as_nanos().into());
+        let is_ahead =
+            belief.candidates().any(|it| it.known.model.last_ns() > now.as_nanos().into());
         match then {
             Some(then) if then.remaining() < look.remaining() && !is_ahead => {
                 Err(format!("{} had {look:?} and later {then:?}", name(key)))

@@ -51,7 +51,9 @@ impl World {
         if grown.forced > 0 {
             // Those that were forgotten after they were charged.
             for key in keys {
-                let new = self.look(*key, By::Nobody, now).is_some_and(|look| look.reset_after().is_zero());
+                let new = self
+                    .look(*key, By::Nobody, now)
+                    .is_some_and(|look| look.reset_after().is_zero());
                 let belief = self.belief(*key);
                 if new && belief.owes(now) {
                     belief.may_be = vec![None];
@@ -64,7 +66,8 @@ impl World {
     /// Forgets those that a batch was seen to forget, and allows that its own keys are among them.
     fn forgotten_in_batch(&mut self, keys: &[u32], cost: u64, now: Nanos, grown: &Grown) -> Check {
         let newcomers = keys.len() as u64;
-        let logs = keys.iter().map(|key| logs_of(self.policy(&self.setup.resolve(*key, By::Nobody))));
+        let logs =
+            keys.iter().map(|key| logs_of(self.policy(&self.setup.resolve(*key, By::Nobody))));
         let logs: u64 = logs.sum();
         let no_runs = self.may_lack_runs(logs);
         if self.overflow() != Overflow::Evict || !(no_runs || self.may_be_full(now, newcomers)) {
@@ -197,15 +200,15 @@ impl World {
         if let Some(refusing) = members.iter().find(|member| !member.alone.allowed) {
             return Err(format!("{} admits no such cost", name(refusing.key)));
         }
-        let keys: Vec<u32> =
-            members.iter().filter(|it| it.cost > 0).map(|it| it.key).collect();
+        let keys: Vec<u32> = members.iter().filter(|it| it.cost > 0).map(|it| it.key).collect();
         self.evicted_for_all(&keys, members, now, grown)?;
         let mut told: Vec<(usize, Outcome)> = Vec::new();
         let mut sharing: Vec<&Member> = Vec::new();
         for member in members {
             let policy = self.policy(&member.ruled).clone();
             let is_new = member.known.is_none() && member.cost > 0 && !policy.limits().is_empty();
-            let look = if is_new && grown.shared > 0 { self.peek(member.key, by, 0, now) } else { None };
+            let look =
+                if is_new && grown.shared > 0 { self.peek(member.key, by, 0, now) } else { None };
             if look.is_some_and(|look| look.reset_after().is_zero()) {
                 sharing.push(member);
                 continue;
@@ -215,9 +218,8 @@ impl World {
                 // A look leaves its slot to whoever needs it.
                 continue;
             }
-            let act = |known: &mut Option<Known>| {
-                decide(known, &member.ruled, &policy, member.cost, now)
-            };
+            let act =
+                |known: &mut Option<Known>| decide(known, &member.ruled, &policy, member.cost, now);
             if !self.meet(Id::Key(member.key)).observe(&member.alone, act) {
                 return Err(format!("{} is not where it was", name(member.key)));
             }
@@ -297,7 +299,10 @@ impl World {
     fn all_denied(&mut self, members: &[Member], now: Nanos, all: &AllDecision) -> Check {
         let mut told = Vec::new();
         for member in members {
-            told.push((member.place, if member.alone.allowed { member.look } else { member.alone }));
+            told.push((
+                member.place,
+                if member.alone.allowed { member.look } else { member.alone },
+            ));
             if member.alone.allowed || member.known.is_none() {
                 continue;
             }

@@ -188,8 +188,8 @@ impl World {
         // A request takes one for each limit at most, and so may one that comes before it.
         let more = 8 * keys;
         self.used = before.log_entries.max(after.log_entries) + more - 8;
-        let trims = after.max_log_entries > 0
-            && (gives || 2 * (self.used + 8) > after.max_log_entries);
+        let trims =
+            after.max_log_entries > 0 && (gives || 2 * (self.used + 8) > after.max_log_entries);
         let is_full = after.max_log_entries > 0 && self.used + 8 >= after.max_log_entries;
         self.past.push(Passed { reading, forgets: grown.lossless > 0 || gives, trims });
         self.totals.count_many(Event::Lossless, grown.lossless);
