@@ -74,8 +74,8 @@ impl World {
             }
             let by = self.belief(key).candidates().next().map(|it| it.known.whose.clone());
             let Some(by) = by.map(|whose| self.setup.who_has(&whose)) else { continue };
-            let Some(look) = self.look(key, by, now) else { continue };
-            if !look.reset_after().is_zero() {
+            // (A look by limits that have no place in the table: no key has them.)
+            if self.look(key, by, now).is_some_and(|look| !look.reset_after().is_zero()) {
                 continue;
             }
             let belief = self.meet(Id::Key(key));
@@ -89,6 +89,7 @@ impl World {
             } else {
                 in_doubt += 1;
                 belief.may_be.retain(|it| it.as_ref().is_none_or(|it| !it.owes(now)));
+                belief.add(None);
             }
         }
         Ok((victims, in_doubt))
@@ -158,7 +159,7 @@ impl World {
     /// charged.
     fn occupied(&self, occupied: u64) -> Check {
         let keys = || self.beliefs.iter().filter(|(id, _)| matches!(id, Id::Key(_)));
-        let least = keys().filter(|(_, belief)| belief.owes(self.latest)).count() as u64;
+        let least = keys().filter(|(_, belief)| belief.owes(self.furthest)).count() as u64;
         let most = keys().filter(|(_, belief)| !belief.is_absent()).count() as u64;
         match (least..=most).contains(&occupied) {
             true => Ok(()),

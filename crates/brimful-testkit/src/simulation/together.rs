@@ -200,7 +200,9 @@ impl World {
         if let Some(refusing) = members.iter().find(|member| !member.alone.allowed) {
             return Err(format!("{} admits no such cost", name(refusing.key)));
         }
-        let keys: Vec<u32> = members.iter().filter(|it| it.cost > 0).map(|it| it.key).collect();
+        let has_limits = |it: &&Member| !self.policy(&it.ruled).limits().is_empty();
+        let charged = members.iter().filter(|it| it.cost > 0).filter(has_limits);
+        let keys: Vec<u32> = charged.map(|it| it.key).collect();
         self.evicted_for_all(&keys, members, now, grown)?;
         let mut told: Vec<(usize, Outcome)> = Vec::new();
         let mut sharing: Vec<&Member> = Vec::new();

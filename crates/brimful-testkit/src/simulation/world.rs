@@ -63,6 +63,8 @@ pub(super) struct World {
     pub(super) now: Nanos,
     /// The latest reading that any call was decided at.
     pub(super) latest: Nanos,
+    /// The latest reading of any call or peek.
+    pub(super) furthest: Nanos,
     /// Keys with a slot, perhaps, and shared states.
     pub(super) beliefs: BTreeMap<Id, Belief>,
     past: Vec<Passed>,
@@ -91,6 +93,7 @@ impl World {
             rng,
             now: setup.start,
             latest: setup.start,
+            furthest: setup.start,
             beliefs: BTreeMap::new(),
             past: Vec::new(),
             stats: limiter.stats(),
@@ -200,6 +203,7 @@ impl World {
             self.totals.count(if back <= 10 { Event::Back } else { Event::Stepped });
         }
         self.latest = self.latest.max(reading);
+        self.furthest = self.furthest.max(reading);
         if is_full || grown.forced + grown.refused + grown.shared > 0 {
             self.allow_anchors(reading);
         }
@@ -215,6 +219,7 @@ impl World {
         let found = (stats.log_entries, stats.occupied);
         if found != (self.stats.log_entries, self.stats.occupied) {
             self.past.push(Passed { reading, forgets: false, trims: true });
+            self.furthest = self.furthest.max(reading);
             (self.stats.log_entries, self.stats.occupied) = found;
         }
     }
