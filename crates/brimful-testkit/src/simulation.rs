@@ -113,7 +113,7 @@ fn trace(world: &mut World, mut tell: impl FnMut(u64, &str)) -> Result<(), (u64,
         world.totals.count(Event::Step);
         let result = load.step(world).and_then(|()| after(world, step));
         if let Some(told) = world.told.as_mut() {
-            tell(step, told);
+            tell(step, told.trim_end_matches([' ', ';', ':']));
             told.clear();
         }
         result.map_err(|why| (step, why))?;

@@ -72,9 +72,43 @@ fn one(seed: u64) -> Result<Totals, String> {
     }
 }
 
-/// A generator that no longer makes something does not pass unseen.
+/// A generator that no longer makes something does not pass unseen, nor one that makes hardly
+/// anything certain: about half of what these seeds make, and of doubts twice.
 fn everything_happened(totals: &Totals) {
-    for event in Event::ALL {
-        assert!(totals.of(event) > 0, "{event:?} never happened");
+    for (event, least) in AT_LEAST {
+        let times = totals.of(event);
+        assert!(times >= least, "{event:?} happened {times} times, at least {least} were expected");
     }
+    let doubts = totals.of(Event::Doubt) * 100 / totals.of(Event::Decision);
+    assert!(doubts <= 20, "{doubts} of 100 decisions were about keys in more than one state");
 }
+
+const AT_LEAST: [(Event, u64); 27] = [
+    (Event::Step, 450_000),
+    (Event::Decision, 900_000),
+    (Event::Allowed, 600_000),
+    (Event::Denied, 250_000),
+    (Event::Never, 45_000),
+    (Event::Hint, 50_000),
+    (Event::Look, 600_000),
+    (Event::Lossless, 95_000),
+    (Event::Forced, 100_000),
+    (Event::Weighed, 13_000),
+    (Event::Refused, 90_000),
+    (Event::Timed, 7_000),
+    (Event::NoEntries, 35_000),
+    (Event::Shared, 95_000),
+    (Event::LeftShared, 4_000),
+    (Event::Back, 60_000),
+    (Event::Stepped, 28_000),
+    (Event::Anchored, 50_000),
+    (Event::Changed, 32_000),
+    (Event::Given, 10_000),
+    (Event::TableFull, 500),
+    (Event::Refund, 7_000),
+    (Event::Reset, 280_000),
+    (Event::Batch, 65_000),
+    (Event::Together, 10_000),
+    (Event::Apart, 10_000),
+    (Event::Crowded, 100_000),
+];

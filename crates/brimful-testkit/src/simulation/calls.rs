@@ -164,6 +164,8 @@ impl World {
         self.count(decision);
         let belief = self.meet(Id::Key(*key));
         let changes = *cost > 0 && belief.candidates().any(|it| it.known.whose != ruled.whose);
+        let in_doubt = belief.may_be.len() > 1;
+        self.totals.count_many(Event::Doubt, in_doubt.into());
         self.within_bounds(said, &policy, changes)?;
         if decision.denial() == Some(Denial::StoreFull) {
             return self.refusal(said, &policy);

@@ -1,5 +1,6 @@
 //! What is asked of the limiter, and when: phases of load, one after the other.
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
 use brimful::Nanos;
@@ -128,9 +129,10 @@ impl Load {
         };
         let (from, to) = (world.now, now);
         world.set_clock(now);
-        world.tell(|| match from <= to {
-            true => format!("+{:?}: ", to.since(from)),
-            false => format!("-{:?}: ", from.since(to)),
+        world.tell(|| match from.cmp(&to) {
+            Ordering::Equal => String::new(),
+            Ordering::Less => format!("+{:?}: ", to.since(from)),
+            Ordering::Greater => format!("-{:?}: ", from.since(to)),
         });
     }
 
@@ -185,11 +187,12 @@ impl Load {
 
 fn spend(world: &mut World, spend: Spend) -> Check {
     let Spend { key, by, cost, verb } = spend;
+    let clock = world.now;
     world.tell(|| {
         let at = match verb {
             Verb::Allow => "1 by allow".to_owned(),
-            Verb::Clock => cost.to_string(),
-            Verb::At(at) => format!("{cost}{}", when(Some(at))),
+            Verb::Clock => amount(cost),
+            Verb::At(at) => format!("{}{}", amount(cost), when(clock, Some(at))),
         };
         format!("{}{} takes {at}: ", name(key), caller(by))
     });
@@ -197,8 +200,18 @@ fn spend(world: &mut World, spend: Spend) -> Check {
     world.spend(&Spend { cost, ..spend })
 }
 
-fn when(at: Option<Nanos>) -> String {
-    at.map_or_else(String::new, |at| format!(" at {} ns", at.as_nanos()))
+/// The time of a call that brings its own, seen from the clock's.
+fn when(clock: Nanos, at: Option<Nanos>) -> String {
+    match at {
+        Some(at) if at > clock => format!(" at a time {:?} ahead", at.since(clock)),
+        Some(at) if at < clock => format!(" at a time {:?} behind", clock.since(at)),
+        _ => String::new(),
+    }
+}
+
+/// A cost, or tokens to give back.
+fn amount(tokens: u64) -> String {
+    if tokens == u64::MAX { "2^64 - 1".to_owned() } else { tokens.to_string() }
 }
 
 fn caller(by: By) -> String {
@@ -210,11 +223,16 @@ fn caller(by: By) -> String {
 }
 
 fn batch(world: &mut World, keys: &[u32], cost: u64, at: Option<Nanos>) -> Check {
+    let clock = world.now;
     world.tell(|| {
         let names: Vec<String> = keys.iter().take(4).map(|key| name(*key)).collect();
         let more = if keys.len() > names.len() { ", ..." } else { "" };
         let names = names.join(", ");
-        format!("a batch of {} keys takes {cost} each ({names}{more}){}: ", keys.len(), when(at))
+        format!(
+            "a batch of {} keys takes {cost} each ({names}{more}){}: ",
+            keys.len(),
+            when(clock, at)
+        )
     });
     world.batch(keys, cost, at)
 }
@@ -231,13 +249,15 @@ fn give_back(world: &mut World) -> Check {
         _ => world.rng.between(1, 6),
     };
     let at = (world.rng.below(4) == 0).then(|| near(world));
-    world.tell(|| format!("{} gets up to {tokens} back{}: ", name(key), when(at)));
+    let (clock, most) = (world.now, amount(tokens));
+    world.tell(|| format!("{} gets up to {most} back{}: ", name(key), when(clock, at)));
     world.refund(key, tokens, at)
 }
 
 fn peek(world: &mut World) -> Check {
     let (key, now) = (anyone(world), near(world));
-    world.tell(|| format!("a look at {} at {} ns", name(key), now.as_nanos()));
+    let clock = world.now;
+    world.tell(|| format!("a look at {}{}", name(key), when(clock, Some(now))));
     world.look_at(key, now)
 }
 
@@ -265,10 +285,12 @@ fn several(world: &mut World) -> Check {
             (key, cost)
         })
         .collect();
+    let clock = world.now;
     world.tell(|| {
-        let named = charges.iter().map(|(key, cost)| format!("{cost} of {}", name(*key)));
+        let named =
+            charges.iter().map(|(key, cost)| format!("{} of {}", amount(*cost), name(*key)));
         let named = named.collect::<Vec<_>>().join(", ");
-        format!("together{}: {named}{}: ", caller(by), when(Some(at)))
+        format!("together{}: {named}{}: ", caller(by), when(clock, Some(at)))
     });
     world.together(by, &charges, at)
 }

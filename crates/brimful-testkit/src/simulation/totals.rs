@@ -40,7 +40,7 @@ pub enum Event {
     Back,
     /// Readings further back.
     Stepped,
-    /// Keys that a full store made refill from a stepped clock's reading.
+    /// Keys that a full store may have made refill from a stepped clock's reading.
     Anchored,
     /// Denials or charges under other limits than the key had.
     Changed,
@@ -61,7 +61,7 @@ pub enum Event {
     /// Newcomers admitted when more than four of five slots of several sets were taken, where keys
     /// are moved for them.
     Crowded,
-    /// Keys that may have been in more than one state.
+    /// Decisions for keys that may have been in more than one state.
     Doubt,
 }
 

@@ -156,9 +156,6 @@ impl World {
             };
             belief.allow(past);
             belief.since = step;
-            if belief.may_be.len() > 1 {
-                self.totals.count(Event::Doubt);
-            }
         }
         belief
     }
