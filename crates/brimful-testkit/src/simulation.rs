@@ -28,6 +28,7 @@
 //!
 //! So a key is believed to be in one of some states ([`belief`]), nearly always one.
 
+mod batch;
 mod belief;
 mod calls;
 mod invariants;

@@ -80,7 +80,7 @@ fn everything_happened(totals: &Totals) {
         assert!(times >= least, "{event:?} happened {times} times, at least {least} were expected");
     }
     let doubts = totals.of(Event::Doubt) * 100 / totals.of(Event::Decision);
-    assert!(doubts <= 20, "{doubts} of 100 decisions were about keys in more than one state");
+    assert!(doubts <= 8, "{doubts} of 100 decisions were about keys in more than one state");
 }
 
 const AT_LEAST: [(Event, u64); 27] = [

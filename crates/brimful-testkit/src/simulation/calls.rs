@@ -282,7 +282,7 @@ impl World {
     }
 
     /// A denial's hint is exact.
-    fn hint(&mut self, said: &Said, by: By) -> Check {
+    pub(super) fn hint(&mut self, said: &Said, by: By) -> Check {
         let Said { key, cost, now, decision, is_shared, .. } = said;
         let (Retry::After(wait), Some(Denial::Limit)) = (decision.retry(), decision.denial())
         else {

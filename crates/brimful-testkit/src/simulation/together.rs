@@ -1,6 +1,6 @@
-//! Calls for several keys: batches, and all or nothing.
+//! Calls for several keys, all or nothing.
 
-use brimful::{AllDecision, Decision, Denial, Nanos, Overflow};
+use brimful::{AllDecision, Denial, Nanos, Overflow};
 
 use super::calls::{Said, logs_of, shown};
 use super::setup::{By, Ruled, name};
@@ -25,92 +25,6 @@ struct Member {
 }
 
 impl World {
-    /// A batch of different keys.
-    pub(super) fn batch(&mut self, keys: &[u32], cost: u64, at: Option<Nanos>) -> Check {
-        let now = at.unwrap_or(self.now);
-        let names: Vec<String> = keys.iter().map(|key| name(*key)).collect();
-        for key in keys {
-            self.meet(Id::Key(*key));
-        }
-        let mut said: Vec<Decision> = Vec::new();
-        match at {
-            None if cost == 1 => self.limiter.try_acquire_many(&names, &mut said),
-            _ => self.limiter.try_acquire_many_at(&names, cost, now, &mut said),
-        }
-        if said.len() != keys.len() {
-            return Err(format!("{} decisions for {} keys", said.len(), keys.len()));
-        }
-        self.totals.count(Event::Batch);
-        let grown = self.passed(now, false, keys.len() as u64);
-        if grown.forced > 0 {
-            self.forgotten_in_batch(keys, cost, now, &grown)?;
-        }
-        for (key, decision) in keys.iter().zip(said) {
-            self.believe_one_of(*key, cost, now, decision, &grown)?;
-        }
-        if grown.forced > 0 {
-            // Those that were forgotten after they were charged.
-            for key in keys {
-                let new = self
-                    .look(*key, By::Nobody, now)
-                    .is_some_and(|look| look.reset_after().is_zero());
-                let belief = self.belief(*key);
-                if new && belief.owes(now) {
-                    belief.may_be = vec![None];
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Forgets those that a batch was seen to forget, and allows that its own keys are among them.
-    fn forgotten_in_batch(&mut self, keys: &[u32], cost: u64, now: Nanos, grown: &Grown) -> Check {
-        let newcomers = keys.len() as u64;
-        let logs =
-            keys.iter().map(|key| logs_of(self.policy(&self.setup.resolve(*key, By::Nobody))));
-        let logs: u64 = logs.sum();
-        let no_runs = self.may_lack_runs(logs);
-        if self.overflow() != Overflow::Evict || !(no_runs || self.may_be_full(now, newcomers)) {
-            return Err(format!("{} keys were forgotten without need", grown.forced));
-        }
-        if !no_runs && (grown.forced > newcomers || grown.forgiven < grown.forced || cost == 0) {
-            return Err(format!("{grown:?} for a batch of {newcomers}"));
-        }
-        let (victims, _) = self.victims(keys, now)?;
-        if victims.len() as u64 > grown.forced {
-            return Err(format!("{} keys were forgotten, {} counted", victims.len(), grown.forced));
-        }
-        for key in keys {
-            self.meet(Id::Key(*key)).add(None);
-        }
-        Ok(())
-    }
-
-    fn believe_one_of(
-        &mut self,
-        key: u32,
-        cost: u64,
-        now: Nanos,
-        decision: Decision,
-        grown: &Grown,
-    ) -> Check {
-        let ruled = self.setup.resolve(key, By::Nobody);
-        if cost > 0 {
-            let full = decision.denial() == Some(Denial::StoreFull);
-            self.expect(decision.is_allowed(), full, &ruled);
-        }
-        let has_limits = !self.policy(&ruled).limits().is_empty();
-        let is_shared = match grown.shared {
-            0 => Some(false),
-            // Nobody is forgotten then, so that what a key owes shows where it was charged.
-            _ if decision.is_allowed() && cost > 0 && has_limits => {
-                self.look(key, By::Nobody, now).map(|look| look.reset_after().is_zero())
-            }
-            _ => None,
-        };
-        self.believe(&Said { key, ruled, cost, now, decision, is_shared, is_last: false })
-    }
-
     /// Several keys, all or nothing.
     pub(super) fn together(&mut self, by: By, charges: &[(u32, u64)], now: Nanos) -> Check {
         for (key, _) in charges {
@@ -148,7 +62,10 @@ impl World {
         match all.decision().denial() {
             Some(Denial::StoreFull) => self.all_refused(&members, now, &all),
             _ if members.iter().all(|it| it.alone.allowed) => self.all_share(&members, now, &grown),
-            _ => self.all_denied(&members, now, &all),
+            _ => {
+                self.all_denied(&members, now, &all)?;
+                self.hint_for_all(&members, by, now, &all)
+            }
         }
     }
 
@@ -321,6 +238,20 @@ impl World {
             }
         }
         self.sums_up(all, told)
+    }
+
+    /// The hint of a denial is exact for the key that decided. (Without entries for its new log, that
+    /// key is where it was.)
+    fn hint_for_all(&mut self, members: &[Member], by: By, now: Nanos, all: &AllDecision) -> Check {
+        let deciding = members.iter().find(|member| Some(member.place) == all.key());
+        let deciding = deciding.ok_or("a denial that no key decided")?;
+        if self.may_lack_runs(logs_of(self.policy(&deciding.ruled))) {
+            return Ok(());
+        }
+        let Member { key, cost, .. } = *deciding;
+        let (ruled, decision) = (deciding.ruled.clone(), *all.decision());
+        let is_shared = Some(false);
+        self.hint(&Said { key, ruled, cost, now, decision, is_shared, is_last: true }, by)
     }
 
     /// There was no place for all of them.
