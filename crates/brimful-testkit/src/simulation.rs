@@ -31,6 +31,7 @@
 mod batch;
 mod belief;
 mod calls;
+mod hints;
 mod invariants;
 mod load;
 mod setup;

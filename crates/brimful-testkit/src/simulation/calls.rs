@@ -1,7 +1,5 @@
 //! Calls for one key, and what must follow from each.
 
-use std::time::Duration;
-
 use brimful::{Decision, Denial, Error, Nanos, Overflow, Policy, Retry};
 
 use super::belief::Belief;
@@ -174,12 +172,16 @@ impl World {
         let act = |known: &mut Option<Known>| decide(known, ruled, &policy, *cost, *now);
         if *is_shared != Some(true) {
             let belief = self.meet(Id::Key(*key));
+            let may_be_absent = belief.may_be_absent();
             let is_so = match cost {
                 0 => belief.confirm(&seen, act),
                 _ => belief.observe(&seen, act),
             };
             if is_so {
                 self.totals.count_many(Event::Changed, changes.into());
+                if is_shared.is_none() && may_be_absent && *cost > 0 {
+                    self.may_have_shared(said, &policy, &seen);
+                }
                 return Ok(());
             }
         }
@@ -188,6 +190,17 @@ impl World {
         }
         let expected = self.belief(*key).answers(act);
         Err(format!("{} was told {seen:?}, expected one of {expected:?}", name(*key)))
+    }
+
+    /// Where two states would have denied alike, either may have: the key's own or the shared one.
+    fn may_have_shared(&mut self, said: &Said, policy: &Policy, seen: &Outcome) {
+        let Said { key, ruled, cost, now, .. } = said;
+        let shared = self.meet(Id::Shared(ruled.place, ruled.is_given));
+        let mut denied = shared.clone();
+        if denied.observe(seen, |known| decide(known, ruled, policy, *cost, *now)) {
+            denied.may_be.into_iter().for_each(|it| shared.add(it));
+            self.belief(*key).add(None);
+        }
     }
 
     /// The same for a key without a slot, whose policy's shared state decided.
@@ -248,67 +261,6 @@ impl World {
             }
         }
         Ok(())
-    }
-
-    /// When a slot is promised, there is one; with one set, not a nanosecond sooner.
-    fn refusal_hint(&mut self, said: &Said, wait: Duration) -> Check {
-        let Said { key, cost, now, ruled, .. } = said;
-        if self.is_one_set() {
-            self.meet_all();
-        }
-        if self.is_one_set() && self.beliefs.values().all(|belief| belief.may_be.len() == 1) {
-            self.totals.count(Event::Timed);
-            let waits = self.beliefs.iter().filter(|(id, _)| matches!(id, Id::Key(_)));
-            // (Keys that owe nothing have no slot any more.)
-            let waits = waits.flat_map(|(_, belief)| belief.candidates());
-            let waits = waits.filter(|it| it.owes(*now));
-            let least = waits.map(|it| it.known.model.full_after(*now)).min();
-            if least != Some(wait.as_nanos()) {
-                return Err(format!("the first slot is free after {least:?} ns, not {wait:?}"));
-            }
-        }
-        if ruled.is_given || *now + wait >= Nanos::MAX {
-            return Ok(());
-        }
-        let by = self.setup.who_has(&ruled.whose);
-        let then = self.peek(*key, by, *cost, *now + wait);
-        self.passed_peek(*now + wait);
-        match then {
-            Some(then) if then.is_denied() && !self.may_lack_runs(8) => {
-                Err(format!("no slot at the time that was promised: {then:?}"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// A denial's hint is exact.
-    pub(super) fn hint(&mut self, said: &Said, by: By) -> Check {
-        let Said { key, cost, now, decision, is_shared, .. } = said;
-        let (Retry::After(wait), Some(Denial::Limit)) = (decision.retry(), decision.denial())
-        else {
-            return Ok(());
-        };
-        let then = *now + wait;
-        if then >= Nanos::MAX {
-            return Ok(());
-        }
-        self.totals.count(Event::Hint);
-        self.advice = Some((*key, by, *cost, then));
-        let early = Nanos::from_nanos(then.as_nanos() - 1);
-        let early = self.peek(*key, by, *cost, early);
-        let on_time = self.peek(*key, by, *cost, then);
-        self.passed_peek(then);
-        // A key that shares may find a slot of its own before, and entries may be used up.
-        if early.is_some_and(|early| early.is_allowed()) && *is_shared == Some(false) {
-            return Err(format!("admitted before {wait:?} were over"));
-        }
-        match on_time {
-            Some(then) if then.denial() == Some(Denial::StoreFull) && self.setup.has_logs() => {
-                Ok(())
-            }
-            Some(then) if then.is_denied() => Err(format!("after {wait:?} still {then:?}")),
-            _ => Ok(()),
-        }
     }
 
     /// A key that got a slot is counted when its policy's shared state owed then.
