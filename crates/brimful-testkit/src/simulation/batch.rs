@@ -24,12 +24,15 @@ impl World {
             return Err(format!("{} decisions for {} keys", said.len(), keys.len()));
         }
         self.totals.count(Event::Batch);
+        let before = self.steps();
         let grown = self.passed(now, false, keys.len() as u64);
         if grown.forced > 0 {
             self.forgotten_in_batch(keys, cost, now, &grown)?;
         }
         for (key, decision) in keys.iter().zip(said) {
             self.believe_one_of(*key, cost, now, decision, &grown)?;
+            // What the batch did after this key it may have done to it.
+            self.belief(*key).since = before;
         }
         if grown.forced > 0 {
             // Those that were forgotten after they were charged.
