@@ -82,9 +82,8 @@ impl World {
             if belief.owes(now) {
                 let debts = belief.candidates().map(|it| it.known.model.debt(now));
                 let debts: Vec<Debt> = debts.collect();
-                let (least, most) = (debts.iter().min(), debts.iter().max());
-                let (least, most) = least.zip(most).ok_or("a key in debt without a state")?;
-                victims.push(Victim { key, least: *least, most: *most });
+                let (least, most) = bounds(&debts).ok_or("a key in debt without a state")?;
+                victims.push(Victim { key, least, most });
                 belief.may_be = vec![None];
             } else {
                 in_doubt += 1;
@@ -263,6 +262,17 @@ impl World {
         let expected = belief.answers(act);
         Err(format!("{} got {given} back, expected one of {expected:?}", name(key)))
     }
+}
+
+/// The least and the most of each figure.
+fn bounds(debts: &[Debt]) -> Option<(Debt, Debt)> {
+    let reduce = |better: fn(u64, u64) -> u64| {
+        debts.iter().copied().reduce(|a, b| Debt {
+            share: better(a.share, b.share),
+            tokens: better(a.tokens, b.tokens),
+        })
+    };
+    reduce(u64::min).zip(reduce(u64::max))
 }
 
 fn shown(victims: &[Victim]) -> String {
