@@ -2,6 +2,7 @@
 //!
 //! * [`model`]: the slow, obviously right limiter, in exact rationals.
 //! * [`trace`]: operations, limits and keys drawn from a seed, the same on every machine for ever.
+//! * [`simulation`]: one seed, one trace of everything at once, with all that must hold after each step.
 //! * [`small`]: limits so small that all their states can be visited.
 //! * [`strategy`]: the same as `proptest` strategies, which shrink.
 //! * [`history`]: whether answers that threads got at the same time can be put in one order.
@@ -15,6 +16,7 @@ pub mod history;
 pub mod model;
 mod outcome;
 mod runner;
+pub mod simulation;
 pub mod small;
 pub mod strategy;
 pub mod trace;

@@ -9,11 +9,13 @@ mod bucket;
 mod change;
 mod keyed;
 mod log;
+mod memory;
 #[cfg(test)]
 mod tests;
 mod windows;
 
 use std::fmt;
+use std::sync::Arc;
 
 use brimful::{Algorithm, Limit, Nanos, Policy};
 
@@ -24,6 +26,8 @@ use log::Log;
 use windows::{Counter, Fixed};
 
 pub use keyed::KeyedModel;
+pub(crate) use keyed::{Known, Whose};
+pub(crate) use memory::Debt;
 
 /// What one limit remembers of one key. Times are nanoseconds since the epoch.
 trait Rule: fmt::Debug {
@@ -53,6 +57,12 @@ trait Rule: fmt::Debug {
     fn spent(&self, at: i128) -> Spent;
     /// Goes on, as good as new, from what was spent under another limit.
     fn take_over(&mut self, spent: &Spent, at: i128);
+    /// When entries that are remembered one by one stop counting.
+    fn expiries(&self) -> Vec<i128> {
+        Vec::new()
+    }
+    /// Forgets such entries as do not count at `at`, also for times before it.
+    fn trim(&mut self, _at: i128) {}
     /// A copy.
     fn copy(&self) -> Box<dyn Rule>;
 }
@@ -74,7 +84,7 @@ pub struct Model {
     rules: Vec<Box<dyn Rule>>,
     /// When the key was last changed; `None`: never, or it was reset.
     last: Option<i128>,
-    policy: Policy,
+    policy: Arc<Policy>,
 }
 
 impl Model {
@@ -82,7 +92,7 @@ impl Model {
     #[must_use]
     pub fn new(policy: &Policy) -> Self {
         let rules = policy.limits().iter().map(rule).collect();
-        Self { word: word(policy), rules, last: None, policy: policy.clone() }
+        Self { word: word(policy), rules, last: None, policy: Arc::new(policy.clone()) }
     }
 
     /// Spends `cost` at `now` if every limit admits it.

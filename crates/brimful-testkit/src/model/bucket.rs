@@ -25,8 +25,12 @@ impl Bucket {
     }
 
     fn tokens_at(&self, at: i128) -> Rational {
-        let dripped = &self.rate * BigInt::from(at - self.as_of);
         let full = whole(self.capacity);
+        if self.tokens == full {
+            // Nothing drips into a full one.
+            return full;
+        }
+        let dripped = &self.rate * BigInt::from(at - self.as_of);
         let tokens = &self.tokens + dripped;
         if tokens > full { full } else { tokens }
     }

@@ -14,18 +14,35 @@ pub struct KeyedModel {
     overrides: HashMap<String, Policy>,
     tiers: HashMap<String, Policy>,
     /// Keys with state.
-    keys: HashMap<String, (Whose, Model)>,
+    keys: HashMap<String, Known>,
+}
+
+/// A key with state, and whose limits it is under.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) whose: Whose,
+    pub(crate) model: Model,
 }
 
 /// Whose limits a key was last charged by: another one's are new limits, even if they read the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Whose {
+pub(crate) enum Whose {
     /// Its own, for callers of every tier.
     Own,
     /// Those of a tier, or of callers without one.
     Tier(Option<String>),
     /// Those that came with the call.
     Given(Policy),
+}
+
+impl Whose {
+    /// The policy, when it came with the call.
+    pub(crate) fn given(&self) -> Option<&Policy> {
+        match self {
+            Self::Given(policy) => Some(policy),
+            Self::Own | Self::Tier(_) => None,
+        }
+    }
 }
 
 impl KeyedModel {
@@ -89,7 +106,7 @@ impl KeyedModel {
 
     /// As [`Model::refund`], under whatever limits the key has now.
     pub fn refund(&mut self, key: &str, tokens: u64, now: Nanos) -> u64 {
-        self.keys.get_mut(key).map_or(0, |(_, model)| model.refund(tokens, now))
+        self.keys.get_mut(key).map_or(0, |known| known.model.refund(tokens, now))
     }
 
     /// As [`Model::reset`]. The key is under nobody's limits then.
@@ -100,7 +117,7 @@ impl KeyedModel {
     /// The key's state under the limits that it has now; `None` when it has none.
     #[must_use]
     pub fn state(&self, key: &str) -> Option<&Model> {
-        self.keys.get(key).map(|(_, model)| model)
+        self.keys.get(key).map(|known| &known.model)
     }
 
     fn resolve(&self, tier: Option<&str>, key: &str) -> (Whose, Policy) {
@@ -121,15 +138,33 @@ impl KeyedModel {
         cost: u64,
         now: Nanos,
     ) -> Outcome {
+        let mut known = self.keys.remove(key);
+        let outcome = Known::decide(&mut known, &whose, policy, cost, now);
+        if let Some(known) = known {
+            self.keys.insert(key.into(), known);
+        }
+        outcome
+    }
+}
+
+impl Known {
+    /// Decides for a key, with or without state, by `policy`.
+    pub(crate) fn decide(
+        known: &mut Option<Self>,
+        whose: &Whose,
+        policy: &Policy,
+        cost: u64,
+        now: Nanos,
+    ) -> Outcome {
         if let Some(word) = word(policy) {
             return word;
         }
-        match self.keys.get_mut(key) {
-            Some((same, model)) if *same == whose => model.acquire(cost, now),
-            Some((other, model)) => {
+        match known {
+            Some(Self { whose: same, model }) if same == whose => model.acquire(cost, now),
+            Some(Self { whose: other, model }) => {
                 let outcome = model.acquire_by(policy, cost, now);
                 if cost > 0 {
-                    *other = whose;
+                    *other = whose.clone();
                 }
                 outcome
             }
@@ -137,7 +172,7 @@ impl KeyedModel {
                 let mut model = Model::new(policy);
                 let outcome = model.acquire(cost, now);
                 if model.last.is_some() {
-                    self.keys.insert(key.into(), (whose, model));
+                    *known = Some(Self { whose: whose.clone(), model });
                 }
                 outcome
             }

@@ -110,6 +110,14 @@ impl Rule for Log {
         self.entries.retain(|(_, cost)| *cost > 0);
     }
 
+    fn expiries(&self) -> Vec<i128> {
+        self.entries.iter().map(|(time, _)| time + self.width).collect()
+    }
+
+    fn trim(&mut self, at: i128) {
+        self.forget(at);
+    }
+
     fn copy(&self) -> Box<dyn Rule> {
         Box::new(self.clone())
     }
