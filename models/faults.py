@@ -16,12 +16,14 @@ COPY = ROOT / "target" / "models-faults"
 SOURCES = "crates/brimful/src"
 # No fault takes longer to be noticed; the whole of a model takes less.
 LONGEST_S = 600
+# With locks in a circle, the checker that gives up an execution may wait for them itself.
+HANGS_AFTER_S = 120
 
 
 class Fault:
-    def __init__(self, name, what, model, file, old, new):
+    def __init__(self, name, what, model, file, old, new, may_hang=False):
         """`model` is the test binary and a part of the test's name."""
-        self.name, self.what, self.model = name, what, model
+        self.name, self.what, self.model, self.may_hang = name, what, model, may_hang
         self.file, self.old, self.new = f"{SOURCES}/{file}", old, new
 
 
@@ -124,6 +126,7 @@ FAULTS = [
         "store/all/locked.rs",
         "indices.sort_unstable();",
         "indices.sort_unstable_by_key(|i| (*i == usize::MAX, usize::MAX - *i));",
+        may_hang=True,
     ),
     Fault(
         "move-one-by-one",
@@ -252,9 +255,12 @@ def noticed(fault):
     if built.returncode != 0:
         sys.exit(f"models/faults.py: {fault.name} does not build:\n{built.stderr}")
     try:
-        run = subprocess.run([*command, "--", model], capture_output=True, text=True, timeout=LONGEST_S)
+        longest = HANGS_AFTER_S if fault.may_hang else LONGEST_S
+        run = subprocess.run([*command, "--", model], capture_output=True, text=True, timeout=longest)
     except subprocess.TimeoutExpired:
-        sys.exit(f"models/faults.py: {fault.name}: {model} took more than {LONGEST_S} s")
+        if fault.may_hang:
+            return f"hangs for {longest} s"
+        sys.exit(f"models/faults.py: {fault.name}: {model} took more than {longest} s")
     finally:
         path.write_text(before)
     if run.returncode == 0:

@@ -161,6 +161,9 @@ impl Limiter {
     }
 
     /// As [`peek`](Self::peek), at a given time.
+    ///
+    /// Where the entries of sliding logs are used up, it looks for expired ones as the call would, and
+    /// those that have expired at `now` stay forgotten at earlier times.
     #[must_use]
     pub fn peek_at(&self, key: impl AsKey, cost: u64, now: Nanos) -> Decision {
         self.decide(key, cost, true, Tier::NONE, || now)

@@ -235,3 +235,48 @@ fn a_peek_into_a_full_store_forgets_nobody() {
         assert!((0..5_u64).all(|key| limiter.peek_at(key, 0, NOW).remaining() == 4), "{spec}");
     }
 }
+
+/// Limits by tier, in a store of few keys and entries.
+fn tiers(default: &[&str], tiers: &[(&str, &[&str])], entries: u64) -> Limiter {
+    let rules = Rules::builder().default(Policy::parse(default.iter().copied()).unwrap());
+    let rules = tiers.iter().fold(rules, |rules, (name, limits)| {
+        rules.tier(*name, Policy::parse(limits.iter().copied()).unwrap())
+    });
+    let builder = Limiter::builder(rules.build().unwrap()).max_keys(4).max_log_entries(entries);
+    builder.overflow(Overflow::Refuse).build().unwrap()
+}
+
+/// A cost above the capacity is never admitted, also where the entries for the log of new limits are
+/// used up; and nobody is forgotten for it.
+#[test]
+fn never_is_said_also_without_entries() {
+    let limiter = tiers(&["5/s"], &[("log", &["2/min sliding-log"])], 1);
+    let log = limiter.tier("log");
+    assert!(log.try_acquire_at("other", 1, NOW).is_allowed());
+    assert!(limiter.try_acquire_at("k", 1, NOW).is_allowed());
+    assert!(log.peek_at("k", 3, NOW).is_never());
+    assert!(log.try_acquire_at("k", 3, NOW).is_never());
+    assert_eq!(log.peek_at("k", 2, NOW).denial(), Some(Denial::StoreFull));
+    assert_eq!(log.try_acquire_at("k", 2, NOW).denial(), Some(Denial::StoreFull));
+    // What it owes is owed.
+    assert_eq!(limiter.peek_at("k", 0, NOW).remaining(), 4);
+    assert_eq!(limiter.stats().store_full, 1);
+}
+
+/// A call under new limits waits for all entries that it needs, for the change and for the charge, as a
+/// peek says: at that time it is admitted.
+#[test]
+fn under_new_limits_all_entries_are_waited_for() {
+    let logs: [(&str, &[&str]); 2] =
+        [("one", &["4/s sliding-log"]), ("two", &["5/min sliding-log", "5/h sliding-log"])];
+    let limiter = tiers(&["2/h"], &logs, 3);
+    let [one, two] = ["one", "two"].map(|name| limiter.tier(name));
+    assert!(one.try_acquire_at("a", 1, NOW).is_allowed());
+    assert!(two.try_acquire_at("b", 1, NOW).is_allowed());
+    assert!(limiter.try_acquire_at("k", 1, NOW).is_allowed());
+    let peeked = two.peek_at("k", 1, NOW);
+    let refused = two.try_acquire_at("k", 1, NOW);
+    assert_eq!((peeked, refused.denial()), (refused, Some(Denial::StoreFull)));
+    let wait = refused.retry_after().unwrap();
+    assert!(two.try_acquire_at("k", 1, NOW + wait).is_allowed(), "{wait:?}");
+}

@@ -61,7 +61,7 @@ impl World {
         };
         let grown = self.passed(now, is_given, 1);
         self.totals.count_many(Event::Given, is_given.into());
-        if peeked.is_some_and(|peeked| !self.is_foreseen(key, &ruled, &peeked, &decision)) {
+        if peeked.is_some_and(|peeked| peeked != decision) {
             return Err(format!("a peek said {peeked:?}, the call {decision:?}"));
         }
         self.expect_tier(by, cost);
@@ -83,23 +83,6 @@ impl World {
             self.hint(&said, by)?;
         }
         Ok(())
-    }
-
-    /// Whether a peek said what the call did. (When entries are used up, a call under other limits
-    /// waits for those that the change needs, and the peek for those of the charge as well.)
-    fn is_foreseen(
-        &mut self,
-        key: u32,
-        ruled: &Ruled,
-        peeked: &Decision,
-        decided: &Decision,
-    ) -> bool {
-        let full = Some(Denial::StoreFull);
-        let both_full = peeked.denial() == full && decided.denial() == full;
-        let logs = logs_of(self.policy(ruled));
-        let may_differ = both_full && self.may_lack_runs(logs);
-        let changes = self.belief(key).candidates().any(|it| it.known.whose != ruled.whose);
-        peeked == decided || (may_differ && changes)
     }
 
     /// Asks the limiter.
@@ -164,19 +147,26 @@ impl World {
         let changes = *cost > 0 && belief.candidates().any(|it| it.known.whose != ruled.whose);
         let in_doubt = belief.may_be.len() > 1;
         self.totals.count_many(Event::Doubt, in_doubt.into());
-        self.within_bounds(said, &policy, changes)?;
+        self.within_bounds(said, &policy)?;
         if decision.denial() == Some(Denial::StoreFull) {
             return self.refusal(said, &policy);
         }
         let seen = Outcome::from(decision);
         let act = |known: &mut Option<Known>| decide(known, ruled, &policy, *cost, *now);
         if *is_shared != Some(true) {
+            // What is never admitted changes no limits when there are no entries for the change.
+            let may_stay = changes && decision.is_never() && self.may_lack_runs(logs_of(&policy));
             let belief = self.meet(Id::Key(*key));
             let may_be_absent = belief.may_be_absent();
+            let before = belief.may_be.clone();
             let is_so = match cost {
                 0 => belief.confirm(&seen, act),
                 _ => belief.observe(&seen, act),
             };
+            if is_so && may_stay {
+                let belief = self.meet(Id::Key(*key));
+                before.into_iter().for_each(|it| belief.add(it));
+            }
             if is_so {
                 self.totals.count_many(Event::Changed, changes.into());
                 if is_shared.is_none() && may_be_absent && *cost > 0 {
@@ -281,13 +271,11 @@ impl World {
     }
 
     /// What holds of any decision, whatever the model says.
-    fn within_bounds(&self, said: &Said, policy: &Policy, changes: bool) -> Check {
+    fn within_bounds(&self, said: &Said, policy: &Policy) -> Check {
         let Said { decision, cost, .. } = said;
         let least = policy.limits().iter().map(brimful::Limit::capacity).min();
         let never = policy.is_blocked() || least.is_some_and(|capacity| *cost > capacity);
-        // Entries for the log of new limits are looked for before the limits are asked.
-        let is_full = decision.denial() == Some(Denial::StoreFull);
-        if decision.is_never() != never && !(never && is_full && changes) {
+        if decision.is_never() != never {
             return Err(format!("never: {}, and should be {never}", decision.is_never()));
         }
         if least.is_some_and(|capacity| decision.remaining() > capacity) {

@@ -31,6 +31,14 @@ pub(crate) struct Look {
     pub(crate) runs: usize,
 }
 
+impl Look {
+    /// Whether the answer is the same however many runs are found: what is never admitted waits for
+    /// none, and takes none from others.
+    pub(crate) fn is_for_good(&self, arena: &Arena) -> bool {
+        self.runs > arena.room() && self.step.decision.is_never()
+    }
+}
+
 impl Plan {
     /// Runs that [`carry`](Self::carry) may take from the arena.
     pub(crate) fn runs_to_carry(&self, old: &Self) -> usize {

@@ -72,7 +72,7 @@ impl Store {
             Some(old) if look => {
                 return full.look_with(&mut pair, old, (row, plan), cost, effort, arena);
             }
-            Some(_) => match full.carry(&mut pair, (row, plan), effort, arena) {
+            Some(_) => match full.carry(&mut pair, (row, plan), cost, effort, arena) {
                 Ok(slot) => slot,
                 Err(refused) => return Attempt::without_runs(refused),
             },
@@ -134,11 +134,13 @@ impl Store {
 }
 
 impl Full<'_> {
-    /// Gives the key the limits of another row, and writes what it owes there to its slot.
+    /// Gives the key the limits of another row, and writes what it owes there to its slot. The runs for
+    /// that are found together with those of the charge, so that it waits for as many as a look says.
     fn carry(
         &self,
         pair: &mut Pair<'_>,
         (row, plan): (u32, &Plan),
+        cost: u64,
         effort: Effort,
         arena: &mut Arena,
     ) -> Result<Slot, Option<Decision>> {
@@ -148,12 +150,17 @@ impl Full<'_> {
             Some((content, self.rows.plan(content.row)?))
         };
         let fresh = Slot { fingerprint: self.fingerprint, row, state: State::new(self.now) };
-        let Some((_, old)) = own(pair) else { return Ok(fresh) };
-        let wanted = plan.runs_to_carry(old);
-        if wanted > arena.room() {
-            self.trim(pair, arena);
+        let Some((content, old)) = own(pair) else { return Ok(fresh) };
+        let mut look = plan.look(old, &content.state, cost, self.now, arena);
+        if look.is_for_good(arena) {
+            return Err(Some(look.step.decision));
         }
-        self.find_runs(pair, wanted, (row, plan), effort, false, arena)?;
+        if look.runs > arena.room() {
+            self.trim(pair, arena);
+            let Some((content, old)) = own(pair) else { return Ok(fresh) };
+            look = plan.look(old, &content.state, cost, self.now, arena);
+        }
+        self.find_runs(pair, look.runs, (row, plan), effort, false, arena)?;
         let Some((content, old)) = own(pair) else { return Ok(fresh) };
         let slot = Slot { state: plan.carry(old, &content.state, self.now, arena), ..fresh };
         if let Some((set, place)) = pair.find(self.fingerprint) {
@@ -180,6 +187,9 @@ impl Full<'_> {
             return Attempt::Decided(Decision { row, ..Decision::BLOCKED });
         };
         let mut look = plan.look(limits, &old.state, cost, self.now, arena);
+        if look.is_for_good(arena) {
+            return Attempt::Decided(look.step.decision);
+        }
         if look.runs > arena.room() {
             self.trim(pair, arena);
             old = pair.find(self.fingerprint).and_then(|(set, slot)| set.read(slot)).unwrap_or(old);
