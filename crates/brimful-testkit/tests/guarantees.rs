@@ -61,7 +61,8 @@ fn declares(file: &str, source: &str, name: &str) -> bool {
         let is_test = starts(line, "fn ") && marked(at, &["#[test]"]);
         // Some are made by a macro, which is given their names, and some are modules of tests.
         let is_given = [",", ":"].iter().any(|end| line.starts_with(&format!("{name}{end}")));
-        let is_made = is_given && source.contains("$name");
+        let is_first = at > 0 && lines[at - 1].ends_with("!(");
+        let is_made = is_given && (is_first || source.contains("$name"));
         let is_module = starts(line, "mod ") && lines[at..].contains(&"#[test]");
         is_test || is_made || is_module
     })
@@ -149,7 +150,7 @@ fn what_is_missing_is_reported() {
             "there is no tw in b.py",
         ]
     );
-    let made = "both!(\n    one,\n    Race\n);\nmod $name {\n}\nmod more {\n    #[test]\n    fn x() {}\n}\n";
+    let made = "both!(\n    one,\n    Race,\n);\nmod more {\n    #[test]\n    fn x() {}\n}\n";
     assert!(declares("a.rs", made, "one") && declares("a.rs", made, "more"));
     assert!(!declares("a.rs", made, "Race") && !declares("a.rs", made, "mo"));
 }
