@@ -5,11 +5,13 @@
 //! * [`small`]: limits so small that all their states can be visited.
 //! * [`strategy`]: the same as `proptest` strategies, which shrink.
 //! * [`conformance`]: what every limiter owes, whatever it is built on.
+//! * [`fuzz`]: arbitrary bytes as input.
 //!
 //! Beside the library, `cases.toml` says for each fault that people met in other limiters
 //! (`data/field-cases.jsonl`) which test keeps it away; `tests/cases.rs` checks that it does.
 
 pub mod conformance;
+pub mod fuzz;
 pub mod model;
 mod outcome;
 mod runner;
