@@ -29,7 +29,6 @@ fn explained(read: &Result<Event<'_>, Reason>) {
 }
 
 /// With one more field, which has an escape in its name, a line is read the long way: to the same event.
-/// So is one with another time of an earlier name, unless that is the one that counts.
 fn both_ways(line: &[u8], event: &Event<'_>) {
     let Some(end) = line.iter().rposition(|byte| *byte == b'}') else {
         panic!("no object: {:?}", line.escape_ascii().to_string());
