@@ -34,7 +34,9 @@ pub fn limiter(bytes: &[u8]) {
         pair.call(call);
         drop(story);
     }
+    let story = Story { setup: &setup, calls: &calls };
     pair.finish();
+    drop(story);
 }
 
 /// Tells what was asked, if it ends in a panic.

@@ -21,6 +21,7 @@ pub(super) struct Pair<'a> {
     pub(super) limiter: Limiter,
     /// The same with wider slots, so that all of its calls go the long way.
     pub(super) twin: Option<Limiter>,
+    max_log_entries: u64,
     clock: ManualClock,
     pub(super) model: KeyedModel,
     /// One for each key where there is room for all, else one for all.
@@ -34,7 +35,8 @@ pub(super) struct Pair<'a> {
     pub(super) tally: Tally,
 }
 
-/// What there was before a call.
+/// What there was before a call to a store in which there is not always room.
+#[derive(Default)]
 pub(super) struct Before {
     pub(super) stats: Stats,
     /// Looks at keys that the call is not about, where they can be compared.
@@ -49,9 +51,11 @@ impl<'a> Pair<'a> {
             true => Cursor::forward(setup.start),
             false => Cursor::new(setup.start),
         };
+        let limiter = setup.limiter(&rules, 0, asked, &clock);
         Self {
             setup,
-            limiter: setup.limiter(&rules, 0, asked, &clock),
+            max_log_entries: limiter.stats().max_log_entries,
+            limiter,
             twin: setup.is_plain().then(|| setup.limiter(&rules, 1, asked, &clock)),
             clock,
             model: setup.model(),
@@ -73,6 +77,10 @@ impl<'a> Pair<'a> {
             What::Jump(to) => self.jump(*key, *to),
             What::Flood { draft, from, part } => self.flood(*draft, *from, *part),
         }
+    }
+
+    /// What was counted in all. (What is wrong once stays so.)
+    pub(super) fn finish(self) {
         let stats = self.limiter.stats();
         bounds(self.setup, &stats, &self.tally);
         if self.setup.is_roomy {
@@ -81,10 +89,6 @@ impl<'a> Pair<'a> {
             assert_eq!((stats.evicted_lossless, stats.evicted_forced), (0, 0));
             assert_eq!((stats.store_full, stats.shared), (0, 0));
         }
-    }
-
-    /// Compares the two ways at the end.
-    pub(super) fn finish(self) {
         // All figures but those that depend on the shape, and on which way asked the rules.
         let comparable = |limiter: Limiter| {
             let mut stats = limiter.stats();
@@ -130,6 +134,9 @@ impl<'a> Pair<'a> {
     }
 
     pub(super) fn before(&self, about: &[usize], now: Nanos) -> Before {
+        if self.setup.is_roomy {
+            return Before::default();
+        }
         let look = |key: usize| (key, self.limiter.peek_at(KEYS[key], 0, now));
         // The model sees to it as long as it is right.
         let is_wanted = self.is_monotone && !self.is_exact;
@@ -139,6 +146,9 @@ impl<'a> Pair<'a> {
 
     /// After a call; whether the model is still right.
     pub(super) fn after(&mut self, before: &Before, is_denied: bool, now: Nanos) -> bool {
+        if self.setup.is_roomy {
+            return self.is_exact;
+        }
         let stats = self.limiter.stats();
         let forgotten = stats.evicted_forced != before.stats.evicted_forced;
         if forgotten || stats.shared != before.stats.shared {
@@ -229,8 +239,7 @@ impl<'a> Pair<'a> {
             return Some(decision);
         };
         let policy = &self.setup.given[place];
-        let stats = self.limiter.stats();
-        let fits = self.setup.has_room_for(place, stats.max_log_entries);
+        let fits = self.setup.has_room_for(place, self.max_log_entries);
         let with = |limiter: &Limiter| {
             limiter.try_acquire_with(KEYS[key], policy, cost, now).map_err(Some)
         };
