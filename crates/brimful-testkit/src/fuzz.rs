@@ -1,5 +1,5 @@
-//! Arbitrary bytes as input of the library: what the targets in `fuzz/` run, and what the tests run on
-//! the inputs that these found.
+//! Arbitrary bytes as input of the library: what the targets in `fuzz/` run, and what the tests run
+//! on the inputs that these found.
 //!
 //! Each function panics when something is not as it should be.
 
@@ -18,9 +18,9 @@ use calls::Call;
 use pair::Pair;
 use setup::Setup;
 
-/// Rules, the size of a store, and a sequence of calls. As long as the store loses nothing that is owed,
-/// every answer is that of the exact model; a store that is too small keeps what is promised of
-/// it. Where the limiter has a short way, its answers are those of the long one.
+/// Rules, the size of a store, and a sequence of calls. As long as the store loses nothing that is
+/// owed, every answer is that of the exact model; a store that is too small keeps what is promised
+/// of it. Where the limiter has a short way, its answers are those of the long one.
 ///
 /// # Panics
 /// One of these is not so.
@@ -54,8 +54,8 @@ impl Drop for Story<'_> {
     }
 }
 
-/// Any text as a limit, a policy, a name and a pattern. Nothing panics; what can be read is printed so
-/// that it reads the same again, and a fault says something.
+/// Any text as a limit, a policy, a name and a pattern. Nothing panics; what can be read is printed
+/// so that it reads the same again, and a fault says something.
 ///
 /// # Panics
 /// One of these is not so.

@@ -28,7 +28,8 @@ fn explained(read: &Result<Event<'_>, Reason>) {
     }
 }
 
-/// With one more field, which has an escape in its name, a line is read the long way: to the same event.
+/// With one more field, which has an escape in its name, a line is read the long way: to the same
+/// event.
 fn both_ways(line: &[u8], event: &Event<'_>) {
     let Some(end) = line.iter().rposition(|byte| *byte == b'}') else {
         panic!("no object: {:?}", line.escape_ascii().to_string());

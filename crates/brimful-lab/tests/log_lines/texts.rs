@@ -38,8 +38,8 @@ pub(super) fn explained(fault: &Error) {
     assert!(!fault.to_string().is_empty() && !format!("{fault:#}").is_empty());
 }
 
-/// Two lines have the same key exactly when the fields of a template have the same text in both: of the
-/// first line of `log` as template, and those that follow as values.
+/// Two lines have the same key exactly when the fields of a template have the same text in both: of
+/// the first line of `log` as template, and those that follow as values.
 pub(super) fn distinct_keys(log: &str) {
     let mut lines = log.split('\n');
     let Some(Ok(template)) = lines.next().map(str::parse::<Template>) else { return };

@@ -95,8 +95,8 @@ fn top(told: &Told, summary: &Summary, rows: &[Row]) {
     }
 }
 
-/// Every line is an event, is bad, or is blank; and where nothing was said about its fields, it is what it
-/// is by itself. (A row of CSV may have several lines.)
+/// Every line is an event, is bad, or is blank; and where nothing was said about its fields, it is
+/// what it is by itself. (A row of CSV may have several lines.)
 fn counts_lines(told: &Told, summary: &Summary, rows: &[Row], log: &[u8]) {
     let text = log.strip_prefix(b"\xef\xbb\xbf").unwrap_or(log);
     let mut lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();

@@ -1,7 +1,7 @@
 //! Arbitrary bytes as the numbers that a check is made of.
 
-/// Reads numbers off the front of some bytes. Behind their end there are zeros, so that the beginning of
-/// an input means what it means in the whole.
+/// Reads numbers off the front of some bytes. Behind their end there are zeros, so that the
+/// beginning of an input means what it means in the whole.
 #[derive(Clone, Copy, Debug)]
 pub struct Bytes<'a>(&'a [u8]);
 
