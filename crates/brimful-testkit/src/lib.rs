@@ -7,11 +7,13 @@
 //! * [`strategy`]: the same as `proptest` strategies, which shrink.
 //! * [`history`]: whether answers that threads got at the same time can be put in one order.
 //! * [`conformance`]: what every limiter owes, whatever it is built on.
+//! * [`fuzz`]: arbitrary bytes as input.
 //!
 //! Beside the library, `cases.toml` says for each fault that people met in other limiters
 //! (`data/field-cases.jsonl`) which test keeps it away; `tests/cases.rs` checks that it does.
 
 pub mod conformance;
+pub mod fuzz;
 pub mod history;
 pub mod model;
 mod outcome;
