@@ -4,7 +4,7 @@
 use brimful::Overflow;
 
 use super::harness::Op::{Acquire, Peek, Refund, Reset, With};
-use super::harness::{Race, debtors};
+use super::harness::{Race, debtors, keys, three_sets};
 
 /// Newcomers without a slot share one state.
 #[test]
@@ -21,25 +21,33 @@ fn share_and_share() {
 mod logs {
     use super::*;
 
+    /// Two keys in different sets, so that the arena is all that they share.
+    fn apart() -> [&'static str; 2] {
+        let keys = keys();
+        [(0, 1), (1, 0)].map(|sets| keys[&sets][0])
+    }
+
     #[test]
     fn entries_of_different_keys() {
+        let [a, b] = apart();
         Race::new(&["2/day sliding-log"])
-            .built(|builder| builder.max_log_entries(8))
-            .before([Acquire("a", 1, 0), Acquire("b", 1, 0)])
-            .thread([Acquire("a", 1, 1), Refund("a", 1, 1)])
-            .thread([Acquire("b", 1, 1), Reset("b")])
-            .after([Peek("a", 0, 1), Peek("b", 0, 1), Acquire("a", 1, 2), Acquire("b", 2, 2)])
+            .built(|builder| three_sets(builder).max_log_entries(8))
+            .before([Acquire(a, 1, 0), Acquire(b, 1, 0)])
+            .thread([Acquire(a, 1, 1), Refund(a, 1, 1)])
+            .thread([Acquire(b, 1, 1), Reset(b)])
+            .after([Peek(a, 0, 1), Peek(b, 0, 1), Acquire(a, 1, 2), Acquire(b, 2, 2)])
             .must_be_linear();
     }
 
     #[test]
     fn the_last_entry() {
+        let [a, b] = apart();
         Race::new(&["2/day sliding-log"])
-            .built(|builder| builder.max_log_entries(3).overflow(Overflow::Refuse))
-            .before([Acquire("a", 1, 0), Acquire("b", 1, 0)])
-            .thread([Acquire("a", 1, 1)])
-            .thread([Acquire("b", 1, 1)])
-            .after([Peek("a", 0, 1), Peek("b", 0, 1)])
+            .built(|builder| three_sets(builder).max_log_entries(3).overflow(Overflow::Refuse))
+            .before([Acquire(a, 1, 0), Acquire(b, 1, 0)])
+            .thread([Acquire(a, 1, 1)])
+            .thread([Acquire(b, 1, 1)])
+            .after([Peek(a, 0, 1), Peek(b, 0, 1)])
             .check(|outcome, limiter| {
                 let got = outcome.threads.iter().filter(|own| own[0].is_allowed()).count();
                 assert_eq!((got, limiter.stats().log_entries), (1, 3), "{outcome:#?}");

@@ -79,8 +79,8 @@ impl<'a> Scan<'a> {
         let end =
             self.0.iter().position(|b| !matches!(b, b' '..=b'~') || matches!(b, b'"' | b'\\'))?;
         let (text, rest) = self.0.split_at_checked(end)?;
-        self.0 = rest;
-        self.eat(b'"')?;
+        // What may stand between values may not stand in a text.
+        self.0 = rest.strip_prefix(b"\"")?;
         Some(text)
     }
 

@@ -136,6 +136,23 @@ fn what_is_shown_of_a_bad_line_is_short_and_harmless() {
     assert!(reason.starts_with(r"op is `\u{1b}[2Jxxx") && reason.len() < 120, "{reason}");
 }
 
+/// JSON has no control characters inside of its texts, wherever they stand.
+#[test]
+fn control_characters_are_no_part_of_a_text() {
+    for control in (0..0x20).map(char::from) {
+        for line in [
+            format!("{{\"at_ns\":1,\"key\":\"k{control}\"}}"),
+            format!("{{\"at_ns\":1,\"key\":\"{control}k\"}}"),
+            format!("{{\"at_ns{control}\":1,\"key\":\"k\"}}"),
+            format!("{{\"at_ns\":1,\"key\":\"k\",\"op\":\"peek{control}\"}}"),
+            format!("{{\"at_ns\":1,\"key\":\"k\",\"other{control}\":1}}"),
+            format!("{{\"at_ns\":1,\"key\":\"k\",\"other\":\"x{control}\"}}"),
+        ] {
+            assert!(parse(line.as_bytes()).is_err(), "{line:?}");
+        }
+    }
+}
+
 #[test]
 fn the_short_way_leaves_what_is_not_json_to_the_long_way() {
     for value in [

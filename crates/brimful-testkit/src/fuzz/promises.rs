@@ -48,8 +48,7 @@ pub(super) fn answers(policy: &Policy, cost: u64, decision: &Decision) {
     assert_eq!(policy.is_blocked(), decision.denial() == Some(Denial::Blocked), "{decision:?}");
     if policy.is_blocked() {
         assert!(decision.is_never());
-    } else if decision.denial() != Some(Denial::StoreFull) {
-        // (A key that changes its limits while no entry is left is refused whatever it asks for.)
+    } else {
         assert_eq!(decision.is_never(), cost > capacity, "{cost}: {decision:?}");
     }
     assert!(cost > 0 || decision.denial() != Some(Denial::Limit), "a look was denied");

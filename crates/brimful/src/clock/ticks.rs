@@ -174,8 +174,8 @@ fn slowed(rate: u64, ahead: u64) -> u64 {
     u64::try_from(slowed).unwrap_or(rate)
 }
 
-// That threads never see half of a reading is tried in `tests/shared.rs`.
-#[cfg(test)]
+// That threads never see half of a reading is tried in `tests/shared.rs`, and by a model.
+#[cfg(all(test, not(brimful_model)))]
 mod tests {
     use super::*;
 

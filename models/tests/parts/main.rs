@@ -1,19 +1,19 @@
 //! Parts of the library by themselves, and the clock, read by threads that wait for each other.
 
 #[allow(dead_code, reason = "the store uses all of it")]
-#[path = "../../crates/brimful/src/store/flood.rs"]
+#[path = "../../../crates/brimful/src/store/flood.rs"]
 mod flood;
+#[path = "../harness/mod.rs"]
 mod harness;
-#[allow(dead_code, unused_imports, reason = "the library uses all of it")]
-#[path = "../../crates/brimful/src/sync.rs"]
 mod sync;
-#[path = "../../crates/brimful/src/clock/ticks.rs"]
+#[path = "../../../crates/brimful/src/clock/ticks.rs"]
 mod ticks;
 #[allow(dead_code, reason = "the library uses all of it")]
-#[path = "../../crates/brimful/src/time.rs"]
+#[path = "../../../crates/brimful/src/time.rs"]
 mod time;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use brimful::{Limit, Limiter, ManualClock};
@@ -46,33 +46,58 @@ fn a_waiting_thread_brings_no_stale_time() {
     }
 }
 
-/// Words that were written together are read together: all readings lie on one line.
+/// All readings lie on one line, so that each is exact, whichever of them is met.
+fn said(ticks: u64) -> u64 {
+    1_000_000_000 + ticks
+}
+
+fn take(ticks: &Ticks, at: u64) -> u64 {
+    ticks.take(at, said(at), at + 10)
+}
+
+/// A counter whose rate is known for a while after its last reading.
+fn known() -> Arc<Ticks> {
+    let ticks = Arc::new(Ticks::default());
+    for at in [1_000_000, 2_000_000, 3_000_000] {
+        take(&ticks, at);
+    }
+    assert_eq!(ticks.at(3_500_000), Some(said(3_500_000)));
+    ticks
+}
+
+/// Words that were written together are read together.
 #[test]
 fn readers_never_see_half_a_reading() {
-    let said = |ticks: u64| 1_000_000_000 + ticks;
+    let [met, seen] = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
+    let counts = [Arc::clone(&met), Arc::clone(&seen)];
     model(2, move || {
-        let ticks = Arc::new(Ticks::default());
-        let take = move |ticks: &Ticks, at: u64| ticks.take(at, said(at), at + 10);
-        for at in [1_000_000, 2_000_000, 3_000_000] {
-            take(&ticks, at);
-        }
-        assert_eq!(ticks.at(3_500_000), Some(said(3_500_000)));
+        let ticks = known();
         let writer = Arc::clone(&ticks);
-        let writes = thread::spawn(move || {
-            take(&writer, 3_999_999);
-            take(&writer, 5_000_000);
-        });
-        for at in [3_600_000, 5_000_100] {
+        let writes = thread::spawn(move || take(&writer, 4_100_000));
+        // Within the time for which the old rate holds, and beyond it.
+        for (at, count) in [3_900_000, 4_200_000].into_iter().zip(&counts) {
             if let Some(now) = ticks.at(at) {
                 assert_eq!(now, said(at));
+                count.fetch_add(1, Ordering::Relaxed);
             }
         }
-        // Another thread may be taking its own reading.
-        take(&ticks, 6_000_000);
-        writes.join().unwrap();
-        if let Some(now) = ticks.at(6_000_001) {
-            assert_eq!(now, said(6_000_001));
-        }
+        assert_eq!(writes.join().unwrap(), said(4_100_000));
+        assert_eq!(ticks.at(4_200_000), Some(said(4_200_000)));
+    });
+    assert!(met.load(Ordering::Relaxed) > 1 && seen.load(Ordering::Relaxed) > 1, "nothing raced");
+}
+
+/// Of two threads that take a reading each, one writes, or both do in turn.
+#[test]
+fn two_writers_leave_one_reading() {
+    model(2, || {
+        let ticks = known();
+        let writer = Arc::clone(&ticks);
+        let writes = thread::spawn(move || take(&writer, 4_100_000));
+        assert_eq!(take(&ticks, 4_200_000), said(4_200_000));
+        // The earlier reading is not before what was given out already.
+        assert!([4_100_000, 4_200_000].map(said).contains(&writes.join().unwrap()));
+        assert_eq!(ticks.at(4_300_000), Some(said(4_300_000)));
     });
 }
 
