@@ -264,9 +264,11 @@ def noticed(fault):
     finally:
         path.write_text(before)
     if run.returncode == 0:
-        if "0 passed" in run.stdout:
+        if " 0 passed" in run.stdout:
             sys.exit(f"models/faults.py: {fault.name}: no model is named {model}")
         return None
+    if "nothing raced" in run.stdout or "panicked at" not in run.stdout:
+        sys.exit(f"models/faults.py: {fault.name}: {model} fails for another reason:\n{run.stdout[-2000:]}")
     lines = run.stdout.splitlines()
     said = [lines[at + 1] for at, line in enumerate(lines) if "panicked at" in line and at + 1 < len(lines)]
     return said[0] if said else lines[-1] if lines else "no output"

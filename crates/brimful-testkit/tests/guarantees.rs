@@ -58,14 +58,41 @@ fn declares(file: &str, source: &str, name: &str) -> bool {
         if file.ends_with(".py") {
             return starts(line, "def ") && marked(at, &["@proof", "@lemma"]);
         }
-        let is_test = starts(line, "fn ") && marked(at, &["#[test]"]);
+        let is_test = starts(line, "fn ") && marked(at, &["#[test]"]) && !marked(at, &["#[ignore"]);
         // Some are made by a macro, which is given their names, and some are modules of tests.
-        let is_given = [",", ":"].iter().any(|end| line.starts_with(&format!("{name}{end}")));
-        let is_first = at > 0 && lines[at - 1].ends_with("!(");
-        let is_made = is_given && (is_first || source.contains("$name"));
-        let is_module = starts(line, "mod ") && lines[at..].contains(&"#[test]");
-        is_test || is_made || is_module
+        let is_first = at > 0 && lines[at - 1].ends_with("!(") && *line == format!("{name},");
+        let is_row = source.contains("fn $name()")
+            && line.starts_with(&format!("{name}: "))
+            && line.ends_with(';');
+        let is_module = *line == format!("mod {name} {{") && has_test(&source, at);
+        is_test || is_first || is_row || is_module
     })
+}
+
+/// Whether the block that begins in that line has a test.
+fn has_test(source: &str, at: usize) -> bool {
+    let mut lines = source.lines().skip(at);
+    let indent = lines.next().map_or(0, |line| line.len() - line.trim_start().len());
+    let inside = lines.take_while(|line| *line != format!("{}}}", " ".repeat(indent)));
+    inside.into_iter().any(|line| line.trim() == "#[test]")
+}
+
+/// What the crate page promises, each with its place on it.
+fn bullets(page: &str) -> Vec<String> {
+    let lines = page.lines().map(|line| line.trim_start_matches("//!").trim_end());
+    let promised = lines
+        .skip_while(|line| !line.starts_with(" # What is promised"))
+        .take_while(|line| !line.starts_with(" # Time"));
+    let mut found: Vec<String> = Vec::new();
+    for line in promised {
+        if line.starts_with(" * **") {
+            found.push(String::new());
+        }
+        if let Some(bullet) = found.last_mut() {
+            *bullet = format!("{bullet} {}", line.trim());
+        }
+    }
+    found.iter().map(|bullet| plain(bullet)).collect()
 }
 
 /// The documentation in the sources of the library, as one line.
@@ -125,6 +152,13 @@ fn every_promise_is_kept_by_name() {
     let read = |file: &str| fs::read_to_string(root().join(file)).ok();
     assert_eq!(faults(&page, &documentation(), read), [""; 0]);
     let promises = promises(&page);
+    let crate_page = fs::read_to_string(root().join("crates/brimful/src/lib.rs")).unwrap();
+    let bullets = bullets(&crate_page);
+    assert!(bullets.len() >= 8, "{bullets:#?}");
+    for bullet in bullets {
+        let is_there = promises.iter().any(|promise| bullet.contains(&plain(&promise.words)));
+        assert!(is_there, "nothing on the page keeps what the crate page says:{bullet}");
+    }
     let keepers: usize = promises.iter().map(|promise| promise.keepers.len()).sum();
     println!("{} promises, {keepers} names", promises.len());
     assert!(promises.len() >= 20 && keepers >= 60, "{} promises", promises.len());
@@ -150,7 +184,10 @@ fn what_is_missing_is_reported() {
             "there is no tw in b.py",
         ]
     );
-    let made = "both!(\n    one,\n    Race,\n);\nmod more {\n    #[test]\n    fn x() {}\n}\n";
-    assert!(declares("a.rs", made, "one") && declares("a.rs", made, "more"));
-    assert!(!declares("a.rs", made, "Race") && !declares("a.rs", made, "mo"));
+    let made = "mod no;\nmod empty {\n}\nboth!(\n    one,\n    Race,\n);\nmod more {\n    #[test]\n    \
+        fn x() {}\n}\nfn $name() {}\n  row: Evict, x;\n  field: u8,\n#[test]\n#[ignore]\nfn later() {}\n";
+    assert!(["one", "more", "x", "row"].iter().all(|name| declares("a.rs", made, name)));
+    for name in ["no", "empty", "Race", "mo", "field", "later"] {
+        assert!(!declares("a.rs", made, name), "{name}");
+    }
 }

@@ -22,7 +22,7 @@
 //!
 //! # What is promised, and the test that keeps it
 //!
-//! (`docs/guarantees.md` has each promise with its range and all that keeps it.)
+//! (`docs/guarantees.md` has these and others, each with its range and all that keeps it.)
 //!
 //! * **Exact.** Integer arithmetic only: over any number of calls at any spacing, what is admitted
 //!   is what an exact rational model admits (`a_limiter_decides_as_the_keyed_model`,
@@ -47,11 +47,11 @@
 //!   `max_keys` none missed, which bounds the chance to 6 in 10^9 (`newcomers_find_a_slot` and
 //!   `racing_newcomers_find_a_slot` repeat a part of this). When more keys owe, [`Overflow`] says
 //!   what happens, and it is counted (`overflow.rs`).
-//! * **Threads.** Every call takes effect at one moment between its beginning and its end: histories of
-//!   real threads are put in an order in which the exact model gives the same answers
-//!   (`brimful/tests/linear`), and models run two and three threads in every order (`models/`). Calls
-//!   never wait for each other in a circle, and one that does not run holds others up and breaks
-//!   nothing (`brimful/tests/stress`).
+//! * **Threads.** Every call takes effect at one moment between its beginning and its end (a batch does
+//!   so for each of its keys): histories of real threads are put in an order in which the exact model
+//!   gives the same answers (`brimful/tests/linear`), and models run two and three threads in every order
+//!   that a few preemptions allow (`models/`). Calls never wait for each other in a circle, and one that
+//!   does not run holds others up and breaks nothing (`brimful/tests/stress`).
 //! * **One policy for each key**: exact override, tier, most specific pattern, default, whatever the
 //!   order of the [`Rules`] (`the_order_of_rules_means_nothing`, `every_pair_of_small_patterns`),
 //!   resolved once (`a_key_is_resolved_once`). When its limits change, because it is seen under

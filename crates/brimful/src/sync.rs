@@ -2,7 +2,8 @@
 //!
 //! Built with `cfg(brimful_model)`, as the package in `models/` builds the library, they are those of
 //! a model checker, which runs threads in every order and shows each of them every value that the
-//! orderings allow. Nothing else changes, but that what has a size is small ([`IS_MODEL`]).
+//! orderings allow. Beside that, what has a size is small, waiting is giving way at once ([`IS_MODEL`]),
+//! and no memory is mapped.
 
 pub(crate) use source::{
     AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard,

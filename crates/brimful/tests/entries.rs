@@ -240,7 +240,7 @@ fn a_peek_into_a_full_store_forgets_nobody() {
 fn tiers(default: &[&str], tiers: &[(&str, &[&str])], entries: u64) -> Limiter {
     let rules = Rules::builder().default(Policy::parse(default.iter().copied()).unwrap());
     let rules = tiers.iter().fold(rules, |rules, (name, limits)| {
-        rules.tier(*name, Policy::parse(limits.iter().copied()).unwrap())
+        rules.tier(name, Policy::parse(limits.iter().copied()).unwrap())
     });
     let builder = Limiter::builder(rules.build().unwrap()).max_keys(4).max_log_entries(entries);
     builder.overflow(Overflow::Refuse).build().unwrap()
@@ -256,8 +256,10 @@ fn never_is_said_also_without_entries() {
     assert!(limiter.try_acquire_at("k", 1, NOW).is_allowed());
     assert!(log.peek_at("k", 3, NOW).is_never());
     assert!(log.try_acquire_at("k", 3, NOW).is_never());
-    assert_eq!(log.peek_at("k", 2, NOW).denial(), Some(Denial::StoreFull));
-    assert_eq!(log.try_acquire_at("k", 2, NOW).denial(), Some(Denial::StoreFull));
+    assert_eq!(log.peek_at("k", 2, NOW).denial(), Some(Denial::Limit));
+    assert_eq!(log.try_acquire_at("k", 2, NOW).denial(), Some(Denial::Limit));
+    assert_eq!(log.peek_at("k", 1, NOW).denial(), Some(Denial::StoreFull));
+    assert_eq!(log.try_acquire_at("k", 1, NOW).denial(), Some(Denial::StoreFull));
     // What it owes is owed.
     assert_eq!(limiter.peek_at("k", 0, NOW).remaining(), 4);
     assert_eq!(limiter.stats().store_full, 1);
@@ -279,4 +281,33 @@ fn under_new_limits_all_entries_are_waited_for() {
     assert_eq!((peeked, refused.denial()), (refused, Some(Denial::StoreFull)));
     let wait = refused.retry_after().unwrap();
     assert!(two.try_acquire_at("k", 1, NOW + wait).is_allowed(), "{wait:?}");
+}
+
+/// A denial under other limits takes no entries from others, alone or among several keys: it stays under
+/// its old limits instead.
+#[test]
+fn a_denial_forgets_nobody() {
+    let rules = Rules::builder().default(policy("2/h")).tier("logged", policy("2/h sliding-log"));
+    for many in [true, false] {
+        let limiter = Limiter::builder(rules.clone().build().unwrap())
+            .max_keys(4)
+            .max_given(0)
+            .max_log_entries(2)
+            .build()
+            .unwrap();
+        let logged = limiter.tier("logged");
+        for ns in 0..2 {
+            assert!(logged.try_acquire_at("victim", 1, NOW + ns * NS).is_allowed());
+        }
+        assert!(limiter.try_acquire_at("caller", 2, NOW + 2 * NS).is_allowed());
+        let denied = if many {
+            logged.try_acquire_all_at(&[("caller", 1)], NOW + 3 * NS).unwrap().is_denied()
+        } else {
+            let denied = logged.try_acquire_at("caller", 1, NOW + 3 * NS);
+            denied.denial() == Some(Denial::Limit)
+        };
+        assert!(denied);
+        let stats = limiter.stats();
+        assert_eq!((stats.evicted_forced, stats.forgiven_tokens), (0, 0), "many: {many}");
+    }
 }

@@ -449,3 +449,37 @@ fn a_flood_that_is_over_is_over_for_all() {
         }
     }
 }
+
+/// A clock that is two days ahead calls a part of the keys that owe for a day, and is set right again:
+/// they owe for a second then, whatever was noted of the flood before.
+#[test]
+fn a_clock_that_went_forth_and_back_ends_a_flood() {
+    for (overflow, together) in
+        [(Overflow::Refuse, false), (Overflow::Evict, false), (Overflow::Refuse, true)]
+    {
+        let builder = Limiter::builder(policy(&["86400/day"])).max_keys(10_000).max_given(0);
+        let limiter = builder.secret([7, 11]).overflow(overflow).build().unwrap();
+        for key in 0..40_000_u64 {
+            let _ = limiter.try_acquire_at(key, 86_400, NOW);
+        }
+        let held = |key: &u64| limiter.peek_at(*key, 1, NOW).denial() == Some(Denial::Limit);
+        let held: Vec<u64> = (0..40_000).filter(held).collect();
+        assert_eq!(limiter.stats().occupied, limiter.stats().slots);
+        let acquire = |key: u64, cost, now| match together {
+            true => limiter.try_acquire_all_at(&[(key, cost)], now).unwrap().is_allowed(),
+            false => limiter.try_acquire_at(key, cost, now).is_allowed(),
+        };
+        for key in held.iter().step_by(4) {
+            assert!(acquire(*key, 1, NOW + 2 * DAY));
+        }
+        for key in held.iter().step_by(4) {
+            assert!(!acquire(*key, 86_400, at_ms(1_000)));
+        }
+        let before = limiter.stats();
+        for newcomer in 0..400_u64 {
+            let now = at_ms(100_000 + 1_000 * newcomer);
+            assert!(limiter.try_acquire_at(("new", newcomer), 1, now).is_allowed(), "{overflow}");
+        }
+        assert_eq!(limiter.stats().evicted_forced, before.evicted_forced, "{overflow}");
+    }
+}

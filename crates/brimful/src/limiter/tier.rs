@@ -26,7 +26,9 @@ use crate::time::Nanos;
 /// algorithms keep different things, so with each change between such what is spent is dated anew:
 /// a key that is asked under both in turn can wait longer than under either.
 ///
-/// A denied call is resolved too, so that its hint holds; a peek and a cost of 0 change nothing.
+/// A denied call is resolved too, so that its hint holds; a peek and a cost of 0 change nothing. (Where
+/// the entries for a log that would begin are used up, a denial leaves the key under its old limits:
+/// it takes no entries from others, and its hint is then the best guess.)
 ///
 /// ```
 /// use brimful::{Limit, Limiter, Nanos, Rules};

@@ -32,10 +32,10 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Whether the answer is the same however many runs are found: what is never admitted waits for
-    /// none, and takes none from others.
-    pub(crate) fn is_for_good(&self, arena: &Arena) -> bool {
-        self.runs > arena.room() && self.step.decision.is_never()
+    /// Whether the limits deny it, and only the change of limits lacks runs: a denial takes none from
+    /// others, so the key stays under its old limits.
+    pub(crate) fn is_denied_without(&self, arena: &Arena) -> bool {
+        self.runs > arena.room() && self.step.decision.is_denied()
     }
 }
 

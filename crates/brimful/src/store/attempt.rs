@@ -152,13 +152,13 @@ impl Full<'_> {
         let fresh = Slot { fingerprint: self.fingerprint, row, state: State::new(self.now) };
         let Some((content, old)) = own(pair) else { return Ok(fresh) };
         let mut look = plan.look(old, &content.state, cost, self.now, arena);
-        if look.is_for_good(arena) {
-            return Err(Some(look.step.decision));
-        }
         if look.runs > arena.room() {
             self.trim(pair, arena);
             let Some((content, old)) = own(pair) else { return Ok(fresh) };
             look = plan.look(old, &content.state, cost, self.now, arena);
+        }
+        if effort.force_runs && look.is_denied_without(arena) {
+            return Err(Some(look.step.decision));
         }
         self.find_runs(pair, look.runs, (row, plan), effort, false, arena)?;
         let Some((content, old)) = own(pair) else { return Ok(fresh) };
@@ -187,13 +187,13 @@ impl Full<'_> {
             return Attempt::Decided(Decision { row, ..Decision::BLOCKED });
         };
         let mut look = plan.look(limits, &old.state, cost, self.now, arena);
-        if look.is_for_good(arena) {
-            return Attempt::Decided(look.step.decision);
-        }
         if look.runs > arena.room() {
             self.trim(pair, arena);
             old = pair.find(self.fingerprint).and_then(|(set, slot)| set.read(slot)).unwrap_or(old);
             look = plan.look(limits, &old.state, cost, self.now, arena);
+        }
+        if effort.force_runs && look.is_denied_without(arena) {
+            return Attempt::Decided(look.step.decision);
         }
         match self.find_runs(pair, look.runs, (row, plan), effort, true, arena) {
             Ok(()) => Attempt::Decided(look.step.decision),

@@ -88,6 +88,7 @@ impl Full<'_> {
                 change(plan, &mut content);
                 if content.state != before.state {
                     set.write(slot, &content);
+                    self.store.note_step(before.state.last, content.state.last);
                 }
             }
         }
@@ -124,6 +125,8 @@ impl Full<'_> {
             counters.occupied.add(1);
             self.rows.add_user(home.row);
             self.store.shorten_flood(home, self.rows, self.now, arena);
+        } else {
+            self.store.note_step(set.last(slot), home.state.last);
         }
         set.write(slot, home);
     }

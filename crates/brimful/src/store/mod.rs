@@ -220,8 +220,10 @@ impl Store {
         }
         let answer = A::of(plan, &ruling, request.cost, arena);
         if ruling.is_written() && !request.peek {
+            let before = home.state.last;
             plan.apply(&mut home.state, &ruling, arena);
             set.write(slot, &home);
+            self.note_step(before, home.state.last);
             drop((runs, rows, set));
             self.tidy(ruling.runs, request);
         }

@@ -66,8 +66,10 @@ impl Store {
         let ruling = plan.rule(&state, request.cost, now, &arena);
         let answer = A::of(plan, &ruling, request.cost, &arena);
         if ruling.is_written() && !request.peek {
+            let before = state.last;
             plan.apply(&mut state, &ruling, &mut arena);
             set.write(at, &Content { fingerprint, row, state });
+            self.note_step(before, state.last);
         }
         Some(answer)
     }
@@ -125,6 +127,8 @@ impl Store {
                 Some(_) => self.counters.evicted_lossless.add(1),
                 None => self.counters.occupied.add(1),
             }
+            // It may owe for a shorter time than what a search saw.
+            self.flood.shorten(|| now);
             set.write(at, &Content { fingerprint, row, state });
         }
         Some(answer)

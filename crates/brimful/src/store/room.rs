@@ -135,6 +135,15 @@ impl Store {
         });
     }
 
+    /// Takes note of a key whose time went back with a stepped clock: what it owes now it may owe for a
+    /// shorter time than a search saw.
+    #[inline]
+    pub(super) fn note_step(&self, before: Nanos, after: Nanos) {
+        if after < before {
+            self.flood.end();
+        }
+    }
+
     /// Remembers until when all slots of a fruitless search owe.
     fn note_flood<N: Fn() -> Nanos>(
         &self,

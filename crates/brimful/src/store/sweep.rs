@@ -135,6 +135,7 @@ impl Store {
             plan.trim(&mut content.state, now, arena);
             if content.state != stored {
                 set.write(slot, &content);
+                self.note_step(stored.last, content.state.last);
             }
         }
         arena.used() < before

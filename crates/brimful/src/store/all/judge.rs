@@ -310,8 +310,9 @@ impl Together<'_> {
         let ruling = plan.rule(&state, cost, self.now, arena);
         plan.apply(&mut state, &ruling, arena);
         let slot = Slot { fingerprint, row, state };
-        if own.is_none() {
-            self.store.shorten_flood(&slot, self.rows, self.now, arena);
+        match own {
+            Some(own) => self.store.note_step(own.state.last, state.last),
+            None => self.store.shorten_flood(&slot, self.rows, self.now, arena),
         }
         set.write(place, &slot);
         ruling.runs

@@ -169,6 +169,7 @@ impl Together<'_> {
             change(plan, &mut content);
             if content.state != before.state {
                 set.write(slot, &content);
+                self.store.note_step(before.state.last, content.state.last);
             }
         }
     }
