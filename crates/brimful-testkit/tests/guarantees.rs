@@ -64,7 +64,7 @@ fn declares(file: &str, source: &str, name: &str) -> bool {
         let is_row = source.contains("fn $name()")
             && line.starts_with(&format!("{name}: "))
             && line.ends_with(';');
-        let is_module = *line == format!("mod {name} {{") && has_test(&source, at);
+        let is_module = *line == format!("mod {name} {{") && has_test(source, at);
         is_test || is_first || is_row || is_module
     })
 }
