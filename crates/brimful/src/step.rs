@@ -317,7 +317,12 @@ impl Plan {
     }
 
     /// Nanoseconds from `now` until the state is as good as new; zero when it is.
-    pub(crate) fn full_after(&self, state: &State, now: Nanos, arena: &Arena) -> u128 {
+    pub(crate) fn full_after<const N: usize>(
+        &self,
+        state: &State<N>,
+        now: Nanos,
+        arena: &Arena,
+    ) -> u128 {
         let settled = self.settle(state, now, arena);
         let levels = self.machines.iter().zip(settled.levels);
         let longest = levels

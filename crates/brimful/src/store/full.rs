@@ -124,7 +124,9 @@ impl Full<'_> {
             }
             counters.occupied.add(1);
             self.rows.add_user(home.row);
-            self.store.shorten_flood(home, self.rows, self.now, arena);
+            if let Some(plan) = self.rows.plan(home.row) {
+                self.store.shorten_flood(plan, &home.state, self.now, arena);
+            }
         } else {
             self.store.note_step(set.last(slot), home.state.last);
         }

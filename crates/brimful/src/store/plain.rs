@@ -127,8 +127,7 @@ impl Store {
                 Some(_) => self.counters.evicted_lossless.add(1),
                 None => self.counters.occupied.add(1),
             }
-            // It may owe for a shorter time than what a search saw.
-            self.flood.shorten(|| now);
+            self.shorten_flood(plan, &state, now, &arena);
             set.write(at, &Content { fingerprint, row, state });
         }
         Some(answer)

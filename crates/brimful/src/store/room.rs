@@ -19,6 +19,7 @@ use super::sets::{Set, Slot};
 use super::{Request, Store};
 use crate::algorithm::arena::Arena;
 use crate::rows::Held;
+use crate::step::{Plan, State};
 use crate::time::Nanos;
 
 /// How often a newcomer tries again after what it found was taken by another thread.
@@ -127,10 +128,15 @@ impl Store {
 
     /// Takes note of a key that is given a slot: it may owe for a shorter time than those that the
     /// last fruitless search saw.
-    pub(super) fn shorten_flood(&self, slot: &Slot, rows: &Held<'_>, now: Nanos, arena: &Arena) {
+    pub(super) fn shorten_flood<const N: usize>(
+        &self,
+        plan: &Plan,
+        state: &State<N>,
+        now: Nanos,
+        arena: &Arena,
+    ) {
         self.flood.shorten(|| {
-            let wait =
-                rows.plan(slot.row).map_or(0, |plan| plan.full_after(&slot.state, now, arena));
+            let wait = plan.full_after(state, now, arena);
             now.plus_nanos(u64::try_from(wait).unwrap_or(u64::MAX))
         });
     }
@@ -158,7 +164,9 @@ impl Store {
             let now = (request.now)();
             let mut runs = self.runs();
             let arena = runs.get();
-            for content in set.slots().filter_map(|slot| set.read(slot)) {
+            for slot in set.slots() {
+                let content: Option<Slot> = set.read(slot);
+                let Some(content) = content else { continue };
                 let Some(plan) = rows.plan(content.row) else { continue };
                 let wait = plan.full_after(&content.state, now, arena);
                 until = until.min(now.plus_nanos(u64::try_from(wait).unwrap_or(u64::MAX)));

@@ -312,7 +312,7 @@ impl Together<'_> {
         let slot = Slot { fingerprint, row, state };
         match own {
             Some(own) => self.store.note_step(own.state.last, state.last),
-            None => self.store.shorten_flood(&slot, self.rows, self.now, arena),
+            None => self.store.shorten_flood(plan, &state, self.now, arena),
         }
         set.write(place, &slot);
         ruling.runs
