@@ -26,7 +26,7 @@
 //!   reading by more than their tolerance refill from its reading on.
 //! * A key in debt is forgotten under [`Overflow::Evict`](brimful::Overflow::Evict), and counted.
 //!
-//! So a key is believed to be in one of some states ([`belief`]), nearly always one.
+//! So a key is believed to be in one of some states (`simulation/belief.rs`), nearly always one.
 
 mod batch;
 mod belief;
