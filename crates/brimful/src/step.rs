@@ -27,6 +27,8 @@ use crate::time::{Nanos, span};
 
 #[cfg(feature = "std")]
 pub(crate) use answer::{Answer, Outcome};
+#[cfg(feature = "std")]
+pub(crate) use carry::Look;
 
 /// Backward readings of up to this, or the longest fill time or window of the key's limits, are
 /// ordinary disorder; beyond it the clock was stepped.

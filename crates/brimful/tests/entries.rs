@@ -256,13 +256,13 @@ fn never_is_said_also_without_entries() {
     assert!(limiter.try_acquire_at("k", 1, NOW).is_allowed());
     assert!(log.peek_at("k", 3, NOW).is_never());
     assert!(log.try_acquire_at("k", 3, NOW).is_never());
-    assert_eq!(log.peek_at("k", 2, NOW).denial(), Some(Denial::Limit));
-    assert_eq!(log.try_acquire_at("k", 2, NOW).denial(), Some(Denial::Limit));
+    assert_eq!(log.peek_at("k", 2, NOW).denial(), Some(Denial::StoreFull));
+    assert_eq!(log.try_acquire_at("k", 2, NOW).denial(), Some(Denial::StoreFull));
     assert_eq!(log.peek_at("k", 1, NOW).denial(), Some(Denial::StoreFull));
     assert_eq!(log.try_acquire_at("k", 1, NOW).denial(), Some(Denial::StoreFull));
     // What it owes is owed.
     assert_eq!(limiter.peek_at("k", 0, NOW).remaining(), 4);
-    assert_eq!(limiter.stats().store_full, 1);
+    assert_eq!(limiter.stats().store_full, 2);
 }
 
 /// A call under new limits waits for all entries that it needs, for the change and for the charge, as a
@@ -304,7 +304,7 @@ fn a_denial_forgets_nobody() {
             logged.try_acquire_all_at(&[("caller", 1)], NOW + 3 * NS).unwrap().is_denied()
         } else {
             let denied = logged.try_acquire_at("caller", 1, NOW + 3 * NS);
-            denied.denial() == Some(Denial::Limit)
+            denied.denial() == Some(Denial::StoreFull)
         };
         assert!(denied);
         let stats = limiter.stats();

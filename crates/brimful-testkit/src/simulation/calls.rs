@@ -154,8 +154,8 @@ impl World {
         let seen = Outcome::from(decision);
         let act = |known: &mut Option<Known>| decide(known, ruled, &policy, *cost, *now);
         if *is_shared != Some(true) {
-            // A denial changes no limits when there are no entries for the change.
-            let may_stay = changes && decision.is_denied() && self.may_lack_runs(logs_of(&policy));
+            // What is never admitted changes no limits when there are no entries for the change.
+            let may_stay = changes && decision.is_never() && self.may_lack_runs(logs_of(&policy));
             let belief = self.meet(Id::Key(*key));
             let may_be_absent = belief.may_be_absent();
             let before = belief.may_be.clone();

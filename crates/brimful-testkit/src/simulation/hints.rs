@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use brimful::{Denial, Nanos, Retry};
 
-use super::belief::Candidate;
 use super::calls::Said;
 use super::setup::By;
 use super::totals::Event;
@@ -51,12 +50,6 @@ impl World {
         };
         let then = *now + wait;
         if then >= Nanos::MAX {
-            return Ok(());
-        }
-        // Without entries a denied key stays under its old limits, and nobody knows when they let it
-        // change.
-        let stays = |it: &Candidate| it.known.whose != said.ruled.whose;
-        if *is_shared != Some(true) && self.belief(*key).candidates().any(stays) {
             return Ok(());
         }
         self.totals.count(Event::Hint);

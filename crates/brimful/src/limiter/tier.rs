@@ -27,8 +27,8 @@ use crate::time::Nanos;
 /// a key that is asked under both in turn can wait longer than under either.
 ///
 /// A denied call is resolved too, so that its hint holds; a peek and a cost of 0 change nothing. (Where
-/// the entries for a log that would begin are used up, a denial leaves the key under its old limits:
-/// it takes no entries from others, and its hint is then the best guess.)
+/// the entries for a log that would begin are used up, a call that its limits deny takes none from others:
+/// it is told that there is no place, and the key stays under its old limits.)
 ///
 /// ```
 /// use brimful::{Limit, Limiter, Nanos, Rules};

@@ -6,7 +6,7 @@ use super::{Pair, Request, Set, Slot, Store};
 use crate::algorithm::arena::Arena;
 use crate::decision::Decision;
 use crate::rows::Rows;
-use crate::step::{Plan, State, Step};
+use crate::step::{Look, Plan, State, Step};
 use crate::time::{Nanos, span};
 
 /// How far to go for a place: without force, only what is empty or as good as new is taken; with
@@ -158,7 +158,7 @@ impl Full<'_> {
             look = plan.look(old, &content.state, cost, self.now, arena);
         }
         if effort.force_runs && look.is_denied_without(arena) {
-            return Err(Some(look.step.decision));
+            return Err(Some(self.deny_without_runs(pair, &look, (row, plan), false, arena)));
         }
         self.find_runs(pair, look.runs, (row, plan), effort, false, arena)?;
         let Some((content, old)) = own(pair) else { return Ok(fresh) };
@@ -171,6 +171,23 @@ impl Full<'_> {
             self.store.flood.end();
         }
         Ok(slot)
+    }
+
+    /// A denial takes no runs from others to be remembered: the key stays under its old limits, and is
+    /// told to wait for runs and for its limits, or that it waits in vain.
+    fn deny_without_runs(
+        &self,
+        pair: &Pair<'_>,
+        look: &Look,
+        (row, plan): (u32, &Plan),
+        peek: bool,
+        arena: &Arena,
+    ) -> Decision {
+        let Some(own) = look.step.decision.retry_after() else { return look.step.decision };
+        let missing = look.runs.saturating_sub(arena.room());
+        let wait = self.wait_for_runs(pair, missing, arena);
+        let wait = wait.unwrap_or(plan.longest_period().into());
+        self.store.refuse(wait.max(own.as_nanos()), row, peek)
     }
 
     /// What the key would be told under the limits of another row.
@@ -193,7 +210,8 @@ impl Full<'_> {
             look = plan.look(limits, &old.state, cost, self.now, arena);
         }
         if effort.force_runs && look.is_denied_without(arena) {
-            return Attempt::Decided(look.step.decision);
+            let denied = self.deny_without_runs(pair, &look, (row, plan), true, arena);
+            return Attempt::Decided(denied);
         }
         match self.find_runs(pair, look.runs, (row, plan), effort, true, arena) {
             Ok(()) => Attempt::Decided(look.step.decision),

@@ -223,7 +223,12 @@ impl Full<'_> {
 
     /// Nanoseconds until the slots that are free by then, the key's own included, have given back
     /// the runs that are missing; `None` when the two sets do not hold so many.
-    fn wait_for_runs(&self, pair: &Pair<'_>, missing: usize, arena: &Arena) -> Option<u128> {
+    pub(super) fn wait_for_runs(
+        &self,
+        pair: &Pair<'_>,
+        missing: usize,
+        arena: &Arena,
+    ) -> Option<u128> {
         let held = |plan: &Plan, state: &State| plan.runs_held(state, missing, arena);
         let freed_by = |wait: u128| -> usize {
             let slots = pair.content();
