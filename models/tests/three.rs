@@ -2,9 +2,9 @@
 
 mod harness;
 
-use brimful::{LimiterBuilder, Overflow};
+use brimful::LimiterBuilder;
 use harness::Op::{Acquire, All, Peek, Refund, Reset};
-use harness::{Answer, Race, debtors, keys, three_sets};
+use harness::{Race, keys, three_sets};
 
 /// With three threads, more would take hours; of calls that lock two sets, or the same one again and
 /// again, one has to do.
@@ -13,10 +13,6 @@ const FEW: usize = 1;
 
 fn wide(builder: LimiterBuilder) -> LimiterBuilder {
     builder.max_limits(2)
-}
-
-fn refuse(builder: LimiterBuilder) -> LimiterBuilder {
-    builder.overflow(Overflow::Refuse)
 }
 
 fn hot() -> Race {
@@ -65,27 +61,6 @@ fn all_verbs() -> Race {
 fn acquire_refund_and_reset() {
     all_verbs().must_be_linear();
     all_verbs().built(wide).must_be_linear();
-}
-
-/// One slot that has refilled, its key, and two newcomers.
-#[test]
-fn one_slot_for_three() {
-    const LATER: u64 = 500_000_000;
-    Race::new(&["2/s"])
-        .built(refuse)
-        .before([Acquire("a", 1, 0)].into_iter().chain(debtors(7, 2, LATER)))
-        .thread([Acquire("a", 1, LATER)])
-        .thread([Acquire("b", 1, LATER)])
-        .thread([Acquire("c", 1, LATER)])
-        .after([Reset("a"), Reset("b"), Reset("c")])
-        .preempted(FEW)
-        .check(|outcome, limiter| {
-            let got: Vec<bool> = outcome.threads.iter().map(|own| own[0].is_allowed()).collect();
-            assert_eq!(got.iter().filter(|got| **got).count(), 1, "{outcome:#?}");
-            let held: Vec<Answer> = got.iter().map(|got| Answer::WasThere(*got)).collect();
-            assert_eq!(outcome.after, held);
-            assert_eq!(limiter.stats().occupied, 7);
-        });
 }
 
 /// Each thread wants two of three keys, round about.
