@@ -22,16 +22,36 @@ HANGS_AFTER_S = 120
 
 class Fault:
     def __init__(self, name, what, model, file, old, new, may_hang=False):
-        """`model` is the test binary and a part of the test's name."""
+        """`model` is the test binary and a part of a test's name, or parts of several names: for each, one
+        test must notice the fault."""
         self.name, self.what, self.model, self.may_hang = name, what, model, may_hang
         self.file, self.old, self.new = f"{SOURCES}/{file}", old, new
 
+
+# Models of sets that are lines of four slots for one limit, and of others.
+BOTH_SHAPES = [
+    f"::{model}::{shape}"
+    for model in (
+        "acquire_and_acquire",
+        "acquire_and_evict",
+        "acquire_and_forced_evict",
+        "insert_and_insert",
+        "insert_and_insert_elsewhere",
+        "refund_and_acquire",
+        "reset_and_acquire",
+        "reset_and_reset",
+        "all_and_all",
+        "all_and_acquire",
+        "times_that_cross",
+    )
+    for shape in ("plain", "wide")
+]
 
 FAULTS = [
     Fault(
         "unlock-relaxed",
         "a set is unlocked without Release",
-        ("two", "acquire_and_acquire"),
+        ("two", *BOTH_SHAPES, "all_and_reset", "share_and_share"),
         "store/sets.rs",
         "word.store(word.load(Ordering::Relaxed) & !LOCK, Ordering::Release);",
         "word.store(word.load(Ordering::Relaxed) & !LOCK, Ordering::Relaxed);",
@@ -242,36 +262,43 @@ def copy_sources():
 
 
 def noticed(fault):
-    """What the model says; None when it notices nothing."""
+    """What the models say, by name; a name is missing when none of its tests notices anything."""
     path = COPY / fault.file
     before = path.read_text()
     if before.count(fault.old) != 1:
         sys.exit(f"models/faults.py: {fault.name}: its text is {before.count(fault.old)} times in {fault.file}")
     path.write_text(before.replace(fault.old, fault.new))
-    binary, model = fault.model
+    binary, *models = fault.model
     command = ["cargo", "test", "--locked", "--manifest-path", str(COPY / "models/Cargo.toml")]
     command += ["--target-dir", str(COPY / "target"), "--test", binary]
-    built = subprocess.run([*command, "--no-run"], capture_output=True, text=True)
-    if built.returncode != 0:
-        sys.exit(f"models/faults.py: {fault.name} does not build:\n{built.stderr}")
+    longest = HANGS_AFTER_S if fault.may_hang else LONGEST_S
     try:
-        longest = HANGS_AFTER_S if fault.may_hang else LONGEST_S
-        run = subprocess.run([*command, "--", model], capture_output=True, text=True, timeout=longest)
+        built = subprocess.run([*command, "--no-run"], capture_output=True, text=True)
+        if built.returncode != 0:
+            sys.exit(f"models/faults.py: {fault.name} does not build:\n{built.stderr}")
+        run = subprocess.run([*command, "--", *models], capture_output=True, text=True, timeout=longest)
     except subprocess.TimeoutExpired:
         if fault.may_hang:
-            return f"hangs for {longest} s"
-        sys.exit(f"models/faults.py: {fault.name}: {model} took more than {longest} s")
+            return {model: f"hangs for {longest} s" for model in models}
+        sys.exit(f"models/faults.py: {fault.name}: {', '.join(models)} took more than {longest} s")
     finally:
         path.write_text(before)
-    if run.returncode == 0:
-        if " 0 passed" in run.stdout:
+    said = panics(run.stdout)
+    for model in models:
+        if not any(model in line for line in run.stdout.splitlines() if line.startswith("test ")):
             sys.exit(f"models/faults.py: {fault.name}: no model is named {model}")
-        return None
-    if "nothing raced" in run.stdout or "panicked at" not in run.stdout:
-        sys.exit(f"models/faults.py: {fault.name}: {model} fails for another reason:\n{run.stdout[-2000:]}")
-    lines = run.stdout.splitlines()
-    said = [lines[at + 1] for at, line in enumerate(lines) if "panicked at" in line and at + 1 < len(lines)]
-    return said[0] if said else lines[-1] if lines else "no output"
+    found = {model: [text for test, text in said.items() if model in f"::{test}"] for model in models}
+    return {model: texts[0] for model, texts in found.items() if texts}
+
+
+def panics(output):
+    """The first line of each failed test's panic, by test; not that of a race that was none."""
+    found = {}
+    lines = output.splitlines()
+    for at, line in enumerate(lines[:-1]):
+        if line.startswith("thread '") and "panicked at" in line and "nothing raced" not in lines[at + 1]:
+            found.setdefault(line.split("'")[1], lines[at + 1])
+    return found
 
 
 def main():
@@ -285,10 +312,11 @@ def main():
     for fault in chosen:
         start = time.monotonic()
         said = noticed(fault)
-        print(f"{fault.name}: {fault.what}")
-        print(f"    {fault.model[1]}: {said or 'NOT NOTICED'} ({time.monotonic() - start:.0f} s)", flush=True)
-        if said is None:
-            missed.append(fault.name)
+        print(f"{fault.name}: {fault.what} ({time.monotonic() - start:.0f} s)")
+        for model in fault.model[1:]:
+            print(f"    {model}: {said.get(model, 'NOT NOTICED')}", flush=True)
+            if model not in said:
+                missed.append(f"{fault.name} by {model}")
     if missed:
         sys.exit(f"not noticed: {', '.join(missed)}")
     print(f"{len(chosen)} faults, all noticed")

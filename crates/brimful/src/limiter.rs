@@ -37,7 +37,8 @@ pub use tier::TierLimiter;
 ///
 /// Verbs without a time read the clock just before the key's set is locked or while it is, and once
 /// more when they had to wait for it, or find there that another call was made later: a thread that
-/// waited brings no stale time. (A batch has one time, read before it decides.) Their twins ending in `_at` take the time as an argument.
+/// waited brings no stale time. (A batch has one time, read before it decides.) Their twins ending in
+/// `_at` take the time as an argument.
 ///
 /// ```
 /// use brimful::Limiter;

@@ -3,9 +3,17 @@
 use brimful::Overflow;
 
 use super::harness::Op::{Acquire, Peek, Reset};
-use super::harness::{Answer, Race, debtors};
+use super::harness::{Answer, Outcome, Race, debtors};
 
 const SECOND: u64 = 1_000_000_000;
+
+/// One of two keys was admitted, and has the slot: after both threads, each key is reset.
+fn one_is_there(outcome: &Outcome) {
+    let got: Vec<bool> = outcome.threads.iter().map(|own| own[0].is_allowed()).collect();
+    assert!(got == [true, false] || got == [false, true], "{outcome:#?}");
+    let held: Vec<Answer> = got.iter().map(|got| Answer::WasThere(*got)).collect();
+    assert_eq!(outcome.after, held);
+}
 
 /// A key that has refilled and a newcomer want one slot: one of them gets it, and the other is
 /// refused. Neither is charged for the other.
@@ -22,12 +30,7 @@ mod acquire_and_evict {
 
     fn one_gets_it(race: Race) {
         race.check(|outcome, limiter| {
-            let got: Vec<bool> = outcome.threads.iter().map(|own| own[0].is_allowed()).collect();
-            assert!(got == [true, false] || got == [false, true], "{outcome:#?}");
-            assert_eq!(
-                outcome.after,
-                got.iter().map(|got| Answer::WasThere(*got)).collect::<Vec<_>>()
-            );
+            one_is_there(outcome);
             for answer in outcome.threads.iter().flatten() {
                 let is_new = matches!(answer, Answer::Decided { remaining: 1, .. });
                 assert!(is_new || *answer == Answer::Full, "{answer:?}");
@@ -101,12 +104,7 @@ mod insert_and_insert_elsewhere {
             .thread([Acquire("b", 1, 0)])
             .after([Reset("a"), Reset("b")]);
         race.check(|outcome, limiter| {
-            let got: Vec<bool> = outcome.threads.iter().map(|own| own[0].is_allowed()).collect();
-            assert!(got == [true, false] || got == [false, true], "{outcome:#?}");
-            assert_eq!(
-                outcome.after,
-                got.iter().map(|got| Answer::WasThere(*got)).collect::<Vec<_>>()
-            );
+            one_is_there(outcome);
             assert_eq!(limiter.stats().occupied, 7);
         });
     }

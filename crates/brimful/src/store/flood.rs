@@ -2,8 +2,9 @@
 //! that it saw owes, so that they need not search as well.
 //!
 //! It is only said as long as it is true. A slot that comes free before that moment ends it
-//! ([`Flood::end`]), and one that is given to a key that owes for a shorter time ends it with that
-//! key's debt ([`Flood::shorten`]); both are called with the slot's set locked. A search that was
+//! ([`Flood::end`]), so does one whose time goes back with a stepped clock, and one that is given to a key
+//! that owes for a shorter time ends it with that key's debt ([`Flood::shorten`]); both are called with
+//! the slot's set locked. A search that was
 //! under way meanwhile may have seen that set before. So it begins by making `soonest` the largest
 //! time, before it locks the first set: what it then saw too early is in `soonest` afterwards, because
 //! whoever locks a set after it has also seen that. One search at a time takes notes.
