@@ -1,6 +1,7 @@
 //! One decided event, and how it is written.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 use brimful::{Decision, Limit, Nanos, Policy};
@@ -8,7 +9,7 @@ use brimful::{Decision, Limit, Nanos, Policy};
 use crate::event::Op;
 
 /// One event of a log and what the limiter answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Decided<'a> {
     /// The number of its line, from 1.
@@ -26,12 +27,16 @@ pub struct Decided<'a> {
     /// For a refund, the tokens that were given back: at most what was owed.
     pub refunded: Option<u64>,
     /// The policy that decided.
-    pub policy: &'a Policy,
-    /// The limit that decided.
-    pub limit: Option<&'a Limit>,
+    pub policy: Arc<Policy>,
 }
 
 impl Decided<'_> {
+    /// The limit that decided.
+    #[must_use]
+    pub fn limit(&self) -> Option<&Limit> {
+        self.policy.limits().get(self.decision.limit()?)
+    }
+
     /// Writes one JSON object and a line end:
     ///
     /// ```text
@@ -57,7 +62,7 @@ impl Decided<'_> {
         object.truth(r#","never":"#, self.decision.is_never())?;
         object.nanos(r#","reset_after_ns":"#, Some(self.decision.reset_after()))?;
         object.text(r#","policy":"#, Some(self.policy.name()))?;
-        object.text(r#","limit":"#, self.limit.map(Limit::name))?;
+        object.text(r#","limit":"#, self.limit().map(Limit::name))?;
         object.number(r#","line":"#, Some(self.line))?;
         if self.op != Op::Acquire {
             object.text(r#","op":"#, Some(self.op.name()))?;

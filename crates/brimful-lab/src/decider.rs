@@ -1,6 +1,7 @@
 //! Asks one limiter about every event, and counts the answers.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use brimful::{Limiter, Policy};
 
@@ -74,9 +75,9 @@ impl Decider {
         }
         // No policy comes with a call here.
         let policy = self.limiter.policy_of(&decision);
-        let policy = policy.unwrap_or_else(|| self.limiter.rules().policy_for(name, None));
-        let limit = self.limiter.limit_of(&decision);
-        Decided { line, at, key: name, cost, op, decision, refunded, policy, limit }
+        let policy =
+            policy.unwrap_or_else(|| Arc::new(self.limiter.rules().policy_for(name, None).clone()));
+        Decided { line, at, key: name, cost, op, decision, refunded, policy }
     }
 
     /// How often the limiter denied a key.

@@ -14,9 +14,10 @@ fn main() -> Result<(), brimful::Error> {
 
     let decision = limiter.try_acquire_n(("tenant", 7), 21);
     if decision.is_denied() {
-        let limit = limiter.limit_of(&decision).map_or("", Limit::name);
+        let limit = limiter.limit_of(&decision);
         println!(
-            "refused by {limit}; wait {:?}, never: {}",
+            "refused by {:?}; wait {:?}, never: {}",
+            limit.as_ref().map(Limit::name),
             decision.retry_after(),
             decision.is_never()
         );

@@ -55,16 +55,45 @@ pub enum Denial {
 /// assert_eq!(meter.try_acquire_at(3, now).retry(), Retry::Never); // above the capacity
 /// # Ok::<(), brimful::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// Two decisions are equal when they tell the client the same, by whatever rules.
+#[derive(Clone, Copy, Debug)]
 pub struct Decision {
     pub(crate) retry: Retry,
     pub(crate) remaining: u64,
     pub(crate) reset_after: Duration,
     pub(crate) limit: Option<usize>,
     pub(crate) denial: Option<Denial>,
-    /// The row of the rules that decided, for the limiter to name it.
-    pub(crate) row: u32,
+    pub(crate) would_deny: bool,
+    /// By what it was decided, for the limiter to name it.
+    pub(crate) origin: Origin,
 }
+
+/// Where a decision comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// Which rules of the limiter, counted from 1; 0 when its limits came with the call.
+    pub(crate) generation: u64,
+    /// The row among them.
+    pub(crate) row: u32,
+    /// The counter of the policy's name.
+    pub(crate) label: u32,
+}
+
+impl Origin {
+    /// No rules: limits that came with the call, or a policy that stands alone.
+    pub(crate) const NONE: Self = Self { generation: 0, row: u32::MAX, label: 0 };
+}
+
+impl PartialEq for Decision {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { retry, remaining, reset_after, limit, denial, would_deny, origin: _ } = *self;
+        (retry, remaining, reset_after) == (other.retry, other.remaining, other.reset_after)
+            && (limit, denial, would_deny) == (other.limit, other.denial, other.would_deny)
+    }
+}
+
+impl Eq for Decision {}
 
 impl Decision {
     /// A key without limits.
@@ -74,7 +103,8 @@ impl Decision {
         reset_after: Duration::ZERO,
         limit: None,
         denial: None,
-        row: 0,
+        would_deny: false,
+        origin: Origin::NONE,
     };
 
     /// A key that is blocked.
@@ -84,18 +114,20 @@ impl Decision {
         reset_after: Duration::ZERO,
         limit: None,
         denial: Some(Denial::Blocked),
-        row: 0,
+        would_deny: false,
+        origin: Origin::NONE,
     };
 
     /// No place for the key before `wait` has passed.
-    pub(crate) const fn store_full(wait: Duration, row: u32) -> Self {
+    pub(crate) const fn store_full(wait: Duration, origin: Origin) -> Self {
         Self {
             retry: Retry::After(wait),
             remaining: 0,
             reset_after: wait,
             limit: None,
             denial: Some(Denial::StoreFull),
-            row,
+            would_deny: false,
+            origin,
         }
     }
 
@@ -169,5 +201,20 @@ impl Decision {
     #[must_use]
     pub const fn denial(&self) -> Option<Denial> {
         self.denial
+    }
+
+    /// Whether a policy [on trial](crate::Policy::shadow) would have denied the request. Nothing was
+    /// charged to that policy then; what the request is told otherwise does not depend on it.
+    #[must_use]
+    pub const fn would_deny(&self) -> bool {
+        self.would_deny
+    }
+
+    /// By which rules of the limiter it was decided: those that it was built with are 1, and each
+    /// [`Limiter::set_rules`](crate::Limiter::set_rules) counts one on. 0 when the limits came with the
+    /// call, or belong to a [`Meter`](crate::Meter).
+    #[must_use]
+    pub const fn generation(&self) -> u64 {
+        self.origin.generation
     }
 }

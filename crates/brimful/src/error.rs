@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use core::fmt;
+use core::ops::Range;
 
 /// Why a limit, policy, rule or limiter could not be built.
 ///
@@ -103,6 +104,34 @@ impl Error {
         match &*self.0 {
             Repr::Range { field, .. } => Some(field),
             _ => None,
+        }
+    }
+
+    /// The bytes of the text that cannot be read, for an error that [`is_syntax`](Self::is_syntax).
+    #[must_use]
+    pub fn span(&self) -> Option<Range<usize>> {
+        match *self.0 {
+            Repr::Syntax { start, end, .. } => Some(start..end),
+            _ => None,
+        }
+    }
+
+    /// What is wrong, without what would be right.
+    #[must_use]
+    pub fn found(&self) -> String {
+        match &*self.0 {
+            Repr::Range { field, value, .. } => format!("{field} is {value}"),
+            Repr::Syntax { found: what, .. } | Repr::Conflict { what, .. } => what.clone(),
+        }
+    }
+
+    /// What would be right.
+    #[must_use]
+    pub fn expected(&self) -> &str {
+        match &*self.0 {
+            Repr::Range { expected, .. }
+            | Repr::Syntax { expected, .. }
+            | Repr::Conflict { expected, .. } => expected,
         }
     }
 }

@@ -102,6 +102,11 @@ impl Secret {
     }
 }
 
+/// A hash of a text that is the same in every process: for names that operators choose.
+pub(crate) fn of_text(text: &str) -> u64 {
+    sip([0, 0]).hash(text.as_bytes()).h1
+}
+
 #[inline]
 fn sip([k0, k1]: [u64; 2]) -> SipHasher13 {
     SipHasher13::new_with_keys(k0, k1)

@@ -72,7 +72,7 @@ impl KeylessLimiter {
 
     /// As [`Limiter::limit_of`].
     #[must_use]
-    pub fn limit_of(&self, decision: &Decision) -> Option<&Limit> {
+    pub fn limit_of(&self, decision: &Decision) -> Option<Limit> {
         self.0.limit_of(decision)
     }
 

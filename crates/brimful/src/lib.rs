@@ -115,6 +115,8 @@ mod step;
 mod time;
 
 #[cfg(feature = "std")]
+mod chunks;
+#[cfg(feature = "std")]
 mod clock;
 #[cfg(feature = "std")]
 mod hash;
@@ -146,7 +148,7 @@ pub use limiter::{AllDecision, Limiter, LimiterBuilder, TierLimiter};
 pub use meter::Meter;
 pub use policy::Policy;
 #[cfg(feature = "std")]
-pub use rules::{Rules, RulesBuilder};
+pub use rules::{RuleLevel, RuleMatch, Rules, RulesBuilder};
 #[cfg(feature = "std")]
 pub use stats::Stats;
 #[cfg(feature = "std")]

@@ -6,24 +6,27 @@ mod given;
 mod many;
 #[cfg(brimful_model)]
 mod model;
+mod rules;
 mod tier;
 
-use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::clock::Source;
-use crate::decision::Decision;
+use crate::decision::{Decision, Origin};
 use crate::error::Error;
 use crate::hash::Secret;
 use crate::key::AsKey;
 use crate::limit::Limit;
-use crate::policy::{Kind, Policy};
-use crate::rows::{Rows, Tier, Wanted};
+use crate::policy::Policy;
+use crate::rows::{self, Caller, Row, Rows, Tier, Wanted};
 use crate::rules::Rules;
 use crate::stats::{DecisionCounters, Stats};
 use crate::step::{Answer, Outcome};
 use crate::store::{Request, Store};
+use crate::sync::{self, Mutex, RwLock};
 use crate::time::Nanos;
+use rules::SharedPlaces;
 
 pub use all::AllDecision;
 pub use builder::LimiterBuilder;
@@ -49,7 +52,9 @@ pub use tier::TierLimiter;
 /// # Ok::<(), brimful::Error>(())
 /// ```
 pub struct Limiter {
-    rules: Rules,
+    rules: RwLock<InForce>,
+    /// Held while the rules are replaced.
+    replacing: Mutex<SharedPlaces>,
     rows: Rows,
     store: Store,
     /// Limits of the widest policy that a slot has room for.
@@ -60,6 +65,15 @@ pub struct Limiter {
     clock: Source,
     max_keys: u64,
     counters: DecisionCounters,
+}
+
+/// The rules that are in force.
+struct InForce {
+    rules: Arc<Rules>,
+    /// As [`Rows::generation`].
+    generation: u64,
+    /// The side of their rows.
+    side: usize,
 }
 
 impl Limiter {
@@ -118,20 +132,20 @@ impl Limiter {
     ///
     /// Looks the name up; where that matters, keep what it returns.
     #[must_use]
-    pub fn tier(&self, name: &str) -> TierLimiter<'_> {
-        TierLimiter::new(self, self.rules.tier(name))
+    pub fn tier<'a>(&'a self, name: &'a str) -> TierLimiter<'a> {
+        TierLimiter::new(self, name)
     }
 
     /// The rules that say which policy a key gets.
     #[must_use]
-    pub fn rules(&self) -> &Rules {
-        &self.rules
+    pub fn rules(&self) -> Arc<Rules> {
+        sync::read(&self.rules).rules.clone()
     }
 
     /// Spends one token of the key if every limit admits it.
     #[must_use]
     pub fn allow(&self, key: impl AsKey) -> bool {
-        self.decide::<Outcome>(key, 1, false, Tier::NONE, || self.clock.now()).is_allowed()
+        self.decide::<Outcome>(key, 1, false, self.anybody(), || self.clock.now()).is_allowed()
     }
 
     /// Spends one token of the key if every limit admits it, and says all about it.
@@ -142,7 +156,7 @@ impl Limiter {
     /// Spends `cost` tokens of the key if every limit admits them; otherwise spends nothing. Cost
     /// 0 is a look: always allowed (unless the key is `blocked`), and nothing changes.
     pub fn try_acquire_n(&self, key: impl AsKey, cost: u64) -> Decision {
-        self.decide(key, cost, false, Tier::NONE, || self.clock.now())
+        self.decide(key, cost, false, self.anybody(), || self.clock.now())
     }
 
     /// As [`try_acquire_n`](Self::try_acquire_n), at a given time.
@@ -152,13 +166,13 @@ impl Limiter {
     /// been forgotten, and stays forgotten at earlier times. Pass times that do not go back, and
     /// no key sees another.
     pub fn try_acquire_at(&self, key: impl AsKey, cost: u64, now: Nanos) -> Decision {
-        self.decide(key, cost, false, Tier::NONE, || now)
+        self.decide(key, cost, false, self.anybody(), || now)
     }
 
     /// What [`try_acquire_n`](Self::try_acquire_n) would answer. Changes nothing.
     #[must_use]
     pub fn peek(&self, key: impl AsKey, cost: u64) -> Decision {
-        self.decide(key, cost, true, Tier::NONE, || self.clock.now())
+        self.decide(key, cost, true, self.anybody(), || self.clock.now())
     }
 
     /// As [`peek`](Self::peek), at a given time.
@@ -167,7 +181,7 @@ impl Limiter {
     /// those that have expired at `now` stay forgotten at earlier times.
     #[must_use]
     pub fn peek_at(&self, key: impl AsKey, cost: u64, now: Nanos) -> Decision {
-        self.decide(key, cost, true, Tier::NONE, || now)
+        self.decide(key, cost, true, self.anybody(), || now)
     }
 
     /// Gives up to `tokens` back to the key, at most what it owes, and returns how many were given
@@ -190,17 +204,30 @@ impl Limiter {
     }
 
     /// The policy that a decision of this limiter was made by; `None` when it came with the call
-    /// ([`try_acquire_with`](Self::try_acquire_with)).
+    /// ([`try_acquire_with`](Self::try_acquire_with)), or when its rules were replaced since.
     #[must_use]
-    pub fn policy_of(&self, decision: &Decision) -> Option<&Policy> {
-        self.rows.policy(decision.row)
+    pub fn policy_of(&self, decision: &Decision) -> Option<Arc<Policy>> {
+        self.row_of(decision, |row| row.plan.policy().clone())
     }
 
-    /// The limit that decided; see [`Decision::limit`]. `None` also when the policy came with the
-    /// call.
+    /// The policy [on trial](Policy::shadow) beside it.
     #[must_use]
-    pub fn limit_of(&self, decision: &Decision) -> Option<&Limit> {
-        self.policy_of(decision)?.limits().get(decision.limit()?)
+    pub fn shadow_of(&self, decision: &Decision) -> Option<Arc<Policy>> {
+        self.row_of(decision, |row| row.plan.shadow().cloned())?
+    }
+
+    /// The limit that decided; see [`Decision::limit`]. `None` also when there is no
+    /// [`policy_of`](Self::policy_of) the decision.
+    #[must_use]
+    pub fn limit_of(&self, decision: &Decision) -> Option<Limit> {
+        self.policy_of(decision)?.limits().get(decision.limit()?).cloned()
+    }
+
+    fn row_of<T>(&self, decision: &Decision, of: impl FnOnce(&Row) -> T) -> Option<T> {
+        let is_by_rules = decision.origin.generation > 0;
+        let rows = self.rows.hold();
+        let row = rows.get(decision.origin.row).filter(|_| is_by_rules)?;
+        (row.plan.origin == decision.origin).then(|| of(row))
     }
 
     /// What was counted so far.
@@ -209,8 +236,6 @@ impl Limiter {
         let figures = self.store.figures();
         let counters = self.store.counters();
         let number = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
-        let policies = self.rows.fixed().iter().map(|row| row.plan.policy().name());
-        let denied_by_policy = policies.chain([Stats::GIVEN]).zip(self.counters.denied_by_row());
         let (given_policies, max_given_policies) = self.rows.given();
         Stats {
             max_keys: self.max_keys,
@@ -219,7 +244,10 @@ impl Limiter {
             bytes: number(figures.bytes),
             admitted: self.counters.admitted(),
             denied: self.counters.denied(),
-            denied_by_policy: by_name(denied_by_policy),
+            denied_by_policy: self.counters.denied_by_policy(),
+            would_deny_by_policy: self.counters.would_deny_by_policy(),
+            generation: self.rows.generation(),
+            retired_policies: number(self.rows.retired()),
             evicted_lossless: counters.evicted_lossless.value(),
             evicted_forced: counters.evicted_forced.value(),
             forgiven_tokens: counters.forgiven.value(),
@@ -235,6 +263,13 @@ impl Limiter {
         }
     }
 
+    /// Callers who name no tier.
+    #[inline]
+    fn anybody(&self) -> Asking {
+        let caller = Caller { tier: Tier::NONE, generation: self.rows.generation() };
+        Asking { caller, named: Tier::NONE }
+    }
+
     /// The primitive: key -> slot or rules -> step -> decision.
     #[inline]
     fn decide<A: Answer>(
@@ -242,11 +277,11 @@ impl Limiter {
         key: impl AsKey,
         cost: u64,
         peek: bool,
-        tier: Tier,
+        asking: Asking,
         now: impl Fn() -> Nanos,
     ) -> A {
         let fingerprint = key.with_key(|key| self.secret.fingerprint(key));
-        self.decide_by(fingerprint, key, (cost, peek), tier, now)
+        self.decide_by(fingerprint, key, (cost, peek), asking, now)
     }
 
     /// The same for a key of that fingerprint.
@@ -255,17 +290,17 @@ impl Limiter {
         fingerprint: u64,
         key: impl AsKey,
         (cost, peek): (u64, bool),
-        tier: Tier,
+        asking: Asking,
         now: impl Fn() -> Nanos,
     ) -> A {
-        let wanted = Wanted::ByRules(tier);
+        let wanted = Wanted::ByRules(asking.caller);
         let request = || Request { fingerprint, cost, peek, now: &now, rows: &self.rows, wanted };
         let answer: A = match self.store.known_plain(&request()) {
             Some(answer) => answer,
-            None => self.decide_any(&key, tier, &request()),
+            None => self.decide_any(&key, asking.named, &request()),
         };
         if !peek && cost > 0 {
-            self.counters.count(answer.is_allowed(), answer.row());
+            self.count(&answer);
         }
         answer
     }
@@ -275,65 +310,92 @@ impl Limiter {
     fn decide_any<A: Answer, N: Fn() -> Nanos>(
         &self,
         key: impl AsKey,
-        tier: Tier,
+        named: Tier,
         request: &Request<'_, N>,
     ) -> A {
-        let known = if self.store.is_plain() { None } else { self.store.known(request) };
-        known.unwrap_or_else(|| self.resolve(key, tier, request))
+        let is_tried = self.store.is_plain() && self.rows.are_fixed();
+        let known = if is_tried { None } else { self.store.known(request) };
+        known.unwrap_or_else(|| self.resolve(key, named, request))
     }
 
-    /// Decides for a key that has no state, or one that was resolved for another tier: the rules say
-    /// which policy it gets.
+    /// Decides for a key that has no state, or one that was resolved by other rules or for another tier:
+    /// the rules say which policy it gets. They are not replaced before the key's slot has its row.
     fn resolve<A: Answer, N: Fn() -> Nanos>(
         &self,
         key: impl AsKey,
-        tier: Tier,
+        named: Tier,
         request: &Request<'_, N>,
     ) -> A {
-        let row = key.with_key(|key| self.rules.resolve(key, tier));
+        let in_force = sync::read(&self.rules);
+        let place = key.with_key(|key| in_force.rules.resolve(key, named));
         self.counters.count_resolved();
-        let decision = match self.rows.policy(row).map(Policy::kind) {
-            Some(Kind::Limits(_)) => match self.store.newcomer_plain(row, request) {
-                Some(answer) => return answer,
-                None => self.store.newcomer(row, request),
-            },
-            Some(Kind::Blocked) => Decision { row, ..Decision::BLOCKED },
-            // Rows of the rules are always there.
-            Some(Kind::Unlimited) | None => Decision { row, ..Decision::UNLIMITED },
-        };
-        decision.into()
+        let row = rows::number(in_force.side, place);
+        if let Some(decision) = self.fixed(row) {
+            return decision.into();
+        }
+        let wanted = Wanted::ByRules(in_force.caller(named));
+        let Request { fingerprint, cost, peek, ref now, rows, .. } = *request;
+        let request = Request { fingerprint, cost, peek, now, rows, wanted };
+        match self.store.newcomer_plain(row, &request) {
+            Some(answer) => answer,
+            None => self.store.newcomer(row, &request).into(),
+        }
+    }
+
+    /// What every request is told under a row without limits.
+    fn fixed(&self, row: u32) -> Option<Decision> {
+        // Rows of the rules in force are always there.
+        let rows = self.rows.hold();
+        rows.plan(row).map_or(Some(Decision::UNLIMITED), |plan| plan.fixed())
+    }
+
+    /// Counts a decision about a cost above 0.
+    #[inline]
+    fn count<A: Answer>(&self, answer: &A) {
+        let origin = answer.origin();
+        self.counters.count(answer.is_allowed(), origin.label);
+        if answer.would_deny() {
+            self.count_would_deny(origin);
+        }
+    }
+
+    #[cold]
+    fn count_would_deny(&self, origin: Origin) {
+        let label = self.rows.hold().get(origin.row).map_or(0, |row| row.shadow_label);
+        self.counters.count_would_deny(label);
     }
 
     fn give_back(&self, key: impl AsKey, tokens: u64, now: impl Fn() -> Nanos) -> u64 {
         let fingerprint = key.with_key(|key| self.secret.fingerprint(key));
-        let wanted = Wanted::ByRules(Tier::NONE);
+        let wanted = Wanted::ByRules(self.anybody().caller);
         let rows = &self.rows;
         let request = Request { fingerprint, cost: 0, peek: false, now, rows, wanted };
         self.store.refund(tokens, &request)
     }
 }
 
-/// Sums figures of policies that have the same name, in the order of the names' first appearance.
-fn by_name<'a>(figures: impl Iterator<Item = (&'a str, u64)>) -> Vec<(String, u64)> {
-    let mut sums: Vec<(String, u64)> = Vec::new();
-    let mut places = HashMap::new();
-    for (name, figure) in figures.filter(|(_, figure)| *figure > 0) {
-        let place = *places.entry(name).or_insert_with(|| {
-            sums.push((name.to_owned(), 0));
-            sums.len().saturating_sub(1)
-        });
-        if let Some((_, sum)) = sums.get_mut(place) {
-            *sum = sum.saturating_add(figure);
-        }
+/// Who asks.
+#[derive(Clone, Copy, Debug)]
+struct Asking {
+    /// As the rules of the caller's generation see it.
+    caller: Caller,
+    /// The tier that the caller names, whether or not rules know it.
+    named: Tier,
+}
+
+impl InForce {
+    /// A caller who names that tier, as these rules see it.
+    fn caller(&self, named: Tier) -> Caller {
+        let tier = if self.rules.knows(named) { named } else { Tier::NONE };
+        Caller { tier, generation: self.generation }
     }
-    sums
 }
 
 impl fmt::Debug for Limiter {
     /// The settings and the counters; no key, and not the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Limiter")
-            .field("rules", &self.rules)
+            .field("rules", &self.rules())
             .field("clock", &self.clock)
             .field("stats", &self.stats())
             .finish_non_exhaustive()

@@ -2,7 +2,7 @@
 
 use crate::algorithm::arena::Arena;
 use crate::decision::Decision;
-use crate::policy::{Kind, Policy};
+use crate::policy::Policy;
 use crate::step::{Plan, State};
 use crate::time::{Nanos, span};
 
@@ -27,48 +27,35 @@ use crate::time::{Nanos, span};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Meter {
-    kind: Fixed,
     plan: Plan,
     /// `None`: never charged, or reset.
     state: Option<State>,
     arena: Arena,
 }
 
-/// What needs no state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fixed {
-    No,
-    Unlimited,
-    Blocked,
-}
-
 impl Meter {
     /// A meter as good as new.
     #[must_use]
     pub fn new(policy: &Policy) -> Self {
-        let kind = match policy.kind() {
-            Kind::Limits(_) => Fixed::No,
-            Kind::Unlimited => Fixed::Unlimited,
-            Kind::Blocked => Fixed::Blocked,
-        };
-        let plan = Plan::new(policy, 0);
+        let plan = Plan::alone(policy);
         // At most 8 logs of 65,536 runs: 8 MB. Without that much memory every log is refused.
         let runs = u32::try_from(policy.log_entries()).unwrap_or(u32::MAX);
         let arena = Arena::new(runs).unwrap_or_else(Arena::empty);
-        Self { kind, plan, state: None, arena }
+        Self { plan, state: None, arena }
     }
 
     /// Spends `cost` tokens at `now` if every limit admits them; otherwise spends nothing. Cost 0
     /// is a look: always allowed (unless the policy is `blocked`), and nothing changes.
     pub fn try_acquire_at(&mut self, cost: u64, now: Nanos) -> Decision {
-        if let Some(decision) = self.fixed() {
+        if let Some(decision) = self.plan.fixed() {
             return decision;
         }
         let mut state = self.state.unwrap_or(State::new(now));
         let step = self.plan.decide(&state, cost, now, &self.arena);
         if step.ruling.runs > self.arena.room() {
             // The arena holds all that the limits can remember, so it could not be allocated.
-            return Decision::store_full(span(self.plan.longest_period().into()), 0);
+            let wait = span(self.plan.longest_period().into());
+            return Decision::store_full(wait, self.plan.origin);
         }
         self.plan.apply(&mut state, &step.ruling, &mut self.arena);
         if self.state.is_some() || (cost > 0 && step.decision.is_allowed()) {
@@ -80,7 +67,7 @@ impl Meter {
     /// What [`try_acquire_at`](Self::try_acquire_at) would answer. Changes nothing.
     #[must_use]
     pub fn peek_at(&self, cost: u64, now: Nanos) -> Decision {
-        self.fixed().unwrap_or_else(|| {
+        self.plan.fixed().unwrap_or_else(|| {
             let state = self.state.unwrap_or(State::new(now));
             self.plan.decide(&state, cost, now, &self.arena).decision
         })
@@ -100,14 +87,6 @@ impl Meter {
     pub fn reset(&mut self) {
         if let Some(state) = self.state.take() {
             self.plan.release(&state, &mut self.arena);
-        }
-    }
-
-    fn fixed(&self) -> Option<Decision> {
-        match self.kind {
-            Fixed::No => None,
-            Fixed::Unlimited => Some(Decision::UNLIMITED),
-            Fixed::Blocked => Some(Decision::BLOCKED),
         }
     }
 }

@@ -23,6 +23,7 @@ use crate::limit::{Algorithm, Limit};
 pub struct Policy {
     name: Box<str>,
     kind: Kind,
+    is_shadow: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -106,6 +107,22 @@ impl Policy {
         Ok(Self { name: name.into(), ..self })
     }
 
+    /// The same policy on trial: it decides and counts, and never denies.
+    ///
+    /// Requests are allowed, and [`Decision::would_deny`](crate::Decision::would_deny) says what it
+    /// would have been: a request that it would refuse is not charged to it. In [`Rules`](crate::Rules)
+    /// it stands beside the policy that is enforced, and changes nothing of what that one decides.
+    #[must_use]
+    pub fn shadow(self) -> Self {
+        Self { is_shadow: true, ..self }
+    }
+
+    /// Whether the policy is on trial ([`shadow`](Self::shadow)).
+    #[must_use]
+    pub fn is_shadow(&self) -> bool {
+        self.is_shadow
+    }
+
     /// The name; `default` when none was given.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -133,6 +150,7 @@ impl Policy {
         self.kind == Kind::Blocked
     }
 
+    #[cfg(feature = "serde")]
     pub(crate) fn kind(&self) -> &Kind {
         &self.kind
     }
@@ -153,7 +171,7 @@ impl Policy {
     }
 
     fn of(kind: Kind) -> Self {
-        Self { name: "default".to_owned().into(), kind }
+        Self { name: "default".to_owned().into(), kind, is_shadow: false }
     }
 }
 

@@ -1,34 +1,47 @@
 //! What the number in a slot stands for: how its key was resolved, and the limits that it got.
 //!
-//! Most rows come from the rules and are fixed when the limiter is built. Others come with calls
-//! that bring their limits; these are interned in a bounded table ([`given`]).
+//! Most rows come from the rules. When the rules are replaced, the new rows get numbers of the other
+//! **side**, and every set is gone through: what still owes under an old row gets the number of a
+//! [retired](retired) row of the same limits, and after that no slot holds a number of the old side. Other
+//! rows come with calls that bring their limits ([`given`]). Both are interned in tables of their own.
 
+mod brief;
 mod given;
+mod retired;
 
 use std::sync::Arc;
 
+use crate::algorithm::Machine;
+use crate::chunks::Chunks;
+use crate::decision::Origin;
 use crate::error::Error;
+use crate::hash;
 use crate::policy::Policy;
-use crate::step::Plan;
-use crate::sync::{self, AtomicBool, Ordering, RwLock, RwLockReadGuard};
+use crate::step::{Plan, Terms};
+use crate::sync::{self, AtomicBool, AtomicU64, Ordering, RwLock, RwLockReadGuard};
+use brief::Brief;
 use given::Given;
+use retired::Retired;
 
-/// A tier by its number in the rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Tier(u32);
+/// A tier by a hash of its name, so that it is the same in all rules. (Names that callers bring are
+/// looked up as they are.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Tier(u64);
 
 impl Tier {
     /// Calls that name no tier, or one that the rules do not know.
-    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const NONE: Self = Self(1);
 
-    /// The tier at `place` in the rules.
-    pub(crate) fn at(place: u32) -> Self {
-        Self(place.saturating_add(1))
+    /// Marks the hash of a name; no other tier has it.
+    const NAMED: u64 = 1 << 63;
+
+    pub(crate) fn named(name: &str) -> Self {
+        Self(hash::of_text(name) | Self::NAMED)
     }
 
-    /// The place in the rules; `None` for [`NONE`](Self::NONE).
-    pub(crate) fn place(self) -> Option<usize> {
-        usize::try_from(self.0.checked_sub(1)?).ok()
+    /// Not 0.
+    fn number(self) -> u64 {
+        self.0
     }
 }
 
@@ -39,15 +52,23 @@ pub(crate) enum Scope {
     EveryTier,
     /// Those of one tier, or of none.
     Tier(Tier),
-    /// Those that bring these very limits.
-    Given,
+    /// Those that bring these very limits, or nobody's: the rules that it comes from are replaced.
+    Nobody,
+}
+
+/// Who calls: under a tier of some rules.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caller {
+    /// The tier, if those rules know it, else none.
+    pub(crate) tier: Tier,
+    pub(crate) generation: u64,
 }
 
 /// What a call wants its key to be resolved to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wanted {
-    /// What the rules say to callers of this tier.
-    ByRules(Tier),
+    /// What the rules say to this caller.
+    ByRules(Caller),
     /// This row, whose limits came with the call.
     Given(u32),
 }
@@ -57,17 +78,44 @@ pub(crate) enum Wanted {
 pub(crate) struct Row {
     pub(crate) plan: Plan,
     pub(crate) scope: Scope,
-    /// The place of the state that keys of this policy share when the store is full.
+    /// The number of the policy in the rules.
+    pub(crate) policy: u32,
+    /// Whether it goes on answering although its rules are replaced, until its keys owe nothing.
+    pub(crate) is_kept: bool,
+    /// The counter of the name of the policy on trial.
+    pub(crate) shadow_label: u32,
+    /// The place of the state that keys of these policies share when the store is full.
     pub(crate) shared: usize,
 }
 
+/// Marks the numbers of rows that came with calls.
+const GIVEN: u32 = 1 << 31;
+/// Marks those of rows whose rules are replaced, while keys owe under them.
+const RETIRED: u32 = 1 << 30;
+/// The side of those that are in force, and in turn of those that are about to be.
+const SIDE_BIT: u32 = 29;
+const INDEX: u32 = (1 << SIDE_BIT) - 1;
+
 impl Row {
+    /// The most rows of some rules.
+    pub(crate) const MOST: usize = 1 << SIDE_BIT;
+
+    pub(crate) fn new(plan: Plan, scope: Scope, policy: u32) -> Self {
+        Self { plan, scope, policy, is_kept: false, shadow_label: 0, shared: 0 }
+    }
+
+    /// The same with that origin.
+    pub(crate) fn with_origin(self, origin: Origin) -> Self {
+        Self { plan: self.plan.with_origin(origin), ..self }
+    }
+
     /// The limits of this row, of that number, if they are what the call wants.
     #[inline]
     fn plan_for(&self, number: u32, wanted: Wanted) -> Option<&Plan> {
         let serves = match wanted {
-            Wanted::ByRules(tier) => {
-                self.scope == Scope::Tier(tier) || self.scope == Scope::EveryTier
+            Wanted::ByRules(Caller { tier, generation }) => {
+                let is_current = self.plan.origin.generation == generation || self.is_kept;
+                is_current && (self.scope == Scope::Tier(tier) || self.scope == Scope::EveryTier)
             }
             Wanted::Given(given) => number == given,
         };
@@ -75,67 +123,165 @@ impl Row {
     }
 }
 
+/// The number of the row at `index` of the rules of that side.
+pub(crate) fn number(side: usize, index: u32) -> u32 {
+    if side == 0 { index } else { index | (1 << SIDE_BIT) }
+}
+
 /// All rows of a limiter.
 #[derive(Debug)]
 pub(crate) struct Rows {
-    fixed: Arc<[Row]>,
-    /// Set for good before the first slot can hold the number of a given row.
-    has_given: AtomicBool,
-    given: RwLock<Given>,
+    /// Which rules are in force, counted from 1.
+    generation: AtomicU64,
+    /// What the short way reads, of both sides.
+    briefs: [Chunks<Brief>; 2],
+    has_briefs: bool,
+    /// The rows that the limiter was built with.
+    first: Arc<[Row]>,
+    /// Set for good before the first slot can hold the number of another row.
+    has_others: AtomicBool,
+    table: RwLock<Table>,
+    /// Slots that hold the numbers of given and of retired rows.
+    strangers: AtomicU64,
+}
+
+/// The rows as they stand.
+#[derive(Debug)]
+struct Table {
+    side: usize,
+    current: Arc<[Row]>,
+    /// Those of the other side, while sets are gone through for them.
+    old: Arc<[Row]>,
+    /// The numbers of the retired rows that take the place of the old ones.
+    retired_as: Vec<u32>,
+    retired: Retired,
+    given: Given,
 }
 
 /// The rows as they stand while this is held: take it with the sets locked, and give it back before
 /// another set is locked.
 #[derive(Debug)]
 pub(crate) struct Held<'a> {
-    fixed: &'a [Row],
-    given: Option<RwLockReadGuard<'a, Given>>,
+    first: &'a [Row],
+    table: Option<RwLockReadGuard<'a, Table>>,
+    strangers: &'a AtomicU64,
 }
 
+/// The generation of the rules that a limiter is built with.
+pub(crate) const FIRST_GENERATION: u64 = 1;
+
 impl Rows {
-    /// The rows of some rules, and room for `max_given` others, at most [`Given::MAX`]. The shared
-    /// states of `policies` different policies come before theirs.
-    pub(crate) fn new(fixed: Arc<[Row]>, policies: usize, max_given: usize) -> Self {
-        let given = RwLock::new(Given::new(policies, max_given));
-        Self { fixed, has_given: AtomicBool::new(false), given }
+    /// The rows of some rules, and room for `max_given` others, at most [`MAX_GIVEN`](Self::MAX_GIVEN),
+    /// whose shared states come after the first `shared`. With `has_briefs` they can be read by
+    /// [`terms`](Self::terms).
+    pub(crate) fn new(
+        first: Arc<[Row]>,
+        shared: usize,
+        max_given: usize,
+        has_briefs: bool,
+    ) -> Self {
+        let table = Table {
+            side: 0,
+            current: first.clone(),
+            old: [].into(),
+            retired_as: Vec::new(),
+            retired: Retired::default(),
+            given: Given::new(shared, max_given),
+        };
+        let rows = Self {
+            generation: AtomicU64::new(FIRST_GENERATION),
+            briefs: [Chunks::default(), Chunks::default()],
+            has_briefs,
+            first,
+            has_others: AtomicBool::new(false),
+            table: RwLock::new(table),
+            strangers: AtomicU64::new(0),
+        };
+        rows.brief(0, &rows.first);
+        rows
     }
 
     /// The most rows that a limiter can have room for beside those of the rules.
     pub(crate) const MAX_GIVEN: usize = Given::MAX;
 
-    pub(crate) fn fixed(&self) -> &[Row] {
-        &self.fixed
-    }
-
-    /// The policy of a row of the rules; `None` for one that came with a call.
-    pub(crate) fn policy(&self, row: u32) -> Option<&Policy> {
-        let row = self.fixed.get(usize::try_from(row).ok()?)?;
-        Some(row.plan.policy())
-    }
-
-    /// Whether no policy ever came with a call, so that sets that are locked now hold rows of the
-    /// rules alone.
-    pub(crate) fn are_fixed(&self) -> bool {
-        !self.has_given.load(Ordering::Relaxed)
-    }
-
-    /// The limits of a row of the rules.
-    pub(crate) fn fixed_plan(&self, number: u32) -> Option<&Plan> {
-        Some(&self.fixed.get(usize::try_from(number).ok()?)?.plan)
-    }
-
-    /// The same, if they are what the call wants.
+    /// Which rules are in force.
     #[inline]
-    pub(crate) fn fixed_plan_for(&self, number: u32, wanted: Wanted) -> Option<&Plan> {
-        self.fixed.get(usize::try_from(number).ok()?)?.plan_for(number, wanted)
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Relaxed)
+    }
+
+    /// The side that the next rules will have.
+    pub(crate) fn next_side(&self) -> usize {
+        1 - sync::read(&self.table).side
+    }
+
+    /// Puts other rows in force, of the next side and generation. The keys that hold slots under the old
+    /// ones are resolved anew when they are next asked for, unless they are `kept`. Nobody may be
+    /// resolving meanwhile; and before it is called again every set was gone through
+    /// ([`lasting`](Held::lasting)) and [`retire`](Self::retire) was called.
+    pub(crate) fn replace(&self, rows: Arc<[Row]>, generation: u64, kept: bool) {
+        self.brief(self.next_side(), &rows);
+        self.has_others.store(true, Ordering::Relaxed);
+        let mut table = sync::write(&self.table);
+        let table = &mut *table;
+        table.side = 1 - table.side;
+        table.old = std::mem::replace(&mut table.current, rows);
+        table.retired_as = table.old.iter().map(|row| table.retired.intern(row, kept)).collect();
+        self.generation.store(generation, Ordering::Relaxed);
+    }
+
+    /// Lets the old rows go, after no slot holds their numbers any more.
+    pub(crate) fn retire(&self) {
+        let mut table = sync::write(&self.table);
+        table.old = [].into();
+        table.retired_as = Vec::new();
+        table.retired.forget_unused();
+    }
+
+    fn brief(&self, side: usize, rows: &[Row]) {
+        if let Some(briefs) = self.briefs.get(side).filter(|_| self.has_briefs) {
+            briefs.grow(rows.len());
+            for (brief, row) in briefs.iter().zip(rows) {
+                brief.write(row);
+            }
+        }
+    }
+
+    /// Whether no slot holds the number of a row that is not of the rules, among the sets that are
+    /// locked now.
+    pub(crate) fn are_fixed(&self) -> bool {
+        self.strangers.load(Ordering::Relaxed) == 0
+    }
+
+    /// The limit of a row of the rules that has one, with the set locked that holds its number.
+    #[inline]
+    pub(crate) fn terms(&self, row: u32) -> Option<Terms<[Machine; 1]>> {
+        self.brief_of(row)?.terms(row)
+    }
+
+    /// The same, if it is what the call wants. (For the number that the rules in force have just given,
+    /// no set need be locked.)
+    #[inline]
+    pub(crate) fn terms_for(&self, row: u32, wanted: Wanted) -> Option<Terms<[Machine; 1]>> {
+        match wanted {
+            Wanted::ByRules(caller) => self.brief_of(row)?.terms_for(row, caller),
+            Wanted::Given(_) => None,
+        }
+    }
+
+    #[inline]
+    fn brief_of(&self, row: u32) -> Option<&Brief> {
+        // Numbers with marks have no side.
+        let side = self.briefs.get(usize::try_from(row >> SIDE_BIT).ok()?)?;
+        side.get(index(row))
     }
 
     /// Holds the rows for a look at locked sets. What other threads wrote to these sets was written
-    /// after [`has_given`](Self::has_given) was set, so that it is seen here.
+    /// after [`has_others`](Self::has_others) was set, so that it is seen here.
     #[inline]
     pub(crate) fn hold(&self) -> Held<'_> {
-        let given = self.has_given.load(Ordering::Relaxed).then(|| sync::read(&self.given));
-        Held { fixed: &self.fixed, given }
+        let table = self.has_others.load(Ordering::Relaxed).then(|| sync::read(&self.table));
+        Held { first: &self.first, table, strangers: &self.strangers }
     }
 
     /// The row of a policy that comes with a call, for as long as the call has it.
@@ -143,29 +289,34 @@ impl Rows {
     /// # Errors
     /// All places are taken by others that are in use.
     pub(crate) fn give(&self, policy: &Policy) -> Result<InUse<'_>, Error> {
-        let known = sync::read(&self.given).join(policy);
+        let known = sync::read(&self.table).given.join(policy);
         if let Some(row) = known {
             return Ok(InUse { rows: self, row, is_new: false });
         }
-        self.has_given.store(true, Ordering::Relaxed);
-        let row = sync::write(&self.given).insert(policy)?;
+        self.has_others.store(true, Ordering::Relaxed);
+        let row = sync::write(&self.table).given.insert(policy)?;
         Ok(InUse { rows: self, row, is_new: true })
     }
 
     /// Whether more than half of the places for policies that come with calls are in use.
     pub(crate) fn is_half_given(&self) -> bool {
-        sync::read(&self.given).is_half_used()
+        sync::read(&self.table).given.is_half_used()
     }
 
     /// Shared states that can be in use: those of the rules, and of policies that came with calls.
     pub(crate) fn shared_states(&self) -> usize {
-        sync::read(&self.given).shared_states()
+        sync::read(&self.table).given.shared_states()
     }
 
     /// How many policies that came with calls are interned, and how many can be.
     pub(crate) fn given(&self) -> (usize, usize) {
-        let given = sync::read(&self.given);
+        let given = &sync::read(&self.table).given;
         (given.len(), given.most())
+    }
+
+    /// How many rows there are whose rules are replaced.
+    pub(crate) fn retired(&self) -> usize {
+        sync::read(&self.table).retired.len()
     }
 }
 
@@ -180,17 +331,20 @@ pub(crate) struct InUse<'a> {
 
 impl Drop for InUse<'_> {
     fn drop(&mut self) {
-        self.rows.hold().remove_user(self.row);
+        sync::read(&self.rows.table).given.remove_user(self.row);
     }
 }
 
 impl Held<'_> {
-    /// The row of a number that a slot holds or a call has in use.
+    /// The row of a number that a slot holds, a call has in use, or the rules in force have given.
     #[inline]
     pub(crate) fn get(&self, row: u32) -> Option<&Row> {
-        match self.fixed.get(usize::try_from(row).ok()?) {
-            Some(row) => Some(row),
-            None => self.given.as_ref()?.get(row),
+        let Some(table) = &self.table else { return self.first.get(index(row)) };
+        match row {
+            GIVEN.. => table.given.get(row),
+            RETIRED.. => table.retired.get(row),
+            _ if is_side(row, table.side) => table.current.get(index(row)),
+            _ => table.old.get(index(row)),
         }
     }
 
@@ -211,22 +365,57 @@ impl Held<'_> {
         self.get(number)?.plan_for(number, wanted)
     }
 
+    /// Whether the row goes on answering although its rules are replaced: until its keys owe nothing.
+    pub(crate) fn is_kept(&self, row: u32) -> bool {
+        row & RETIRED != 0 && self.get(row).is_some_and(|row| row.is_kept)
+    }
+
     /// Whether the row came with a call.
     pub(crate) fn is_given(&self, row: u32) -> bool {
-        self.get(row).is_some_and(|row| row.scope == Scope::Given)
+        row & GIVEN != 0
+    }
+
+    /// Whether the row is of rules that are being replaced.
+    pub(crate) fn is_old(&self, row: u32) -> bool {
+        let table = self.table.as_ref();
+        row < RETIRED && table.is_some_and(|table| !is_side(row, table.side))
+    }
+
+    /// The number of a row with the same limits that a slot can hold for good.
+    pub(crate) fn lasting(&self, row: u32) -> u32 {
+        let retired = self.table.as_ref().and_then(|table| table.retired_as.get(index(row)));
+        retired.filter(|_| self.is_old(row)).copied().unwrap_or(row)
     }
 
     /// One more slot holds the row's number.
     pub(crate) fn add_user(&self, row: u32) {
-        if let Some(given) = &self.given {
-            given.add_user(row);
+        if let Some(table) = self.table.as_ref().filter(|_| row >= RETIRED) {
+            self.strangers.fetch_add(1, Ordering::Relaxed);
+            match row {
+                GIVEN.. => table.given.add_user(row),
+                _ => table.retired.add_user(row),
+            }
         }
     }
 
     /// One slot fewer holds the row's number.
     pub(crate) fn remove_user(&self, row: u32) {
-        if let Some(given) = &self.given {
-            given.remove_user(row);
+        if let Some(table) = self.table.as_ref().filter(|_| row >= RETIRED) {
+            match row {
+                GIVEN.. => table.given.remove_user(row),
+                _ => table.retired.remove_user(row),
+            }
+            self.strangers.fetch_sub(1, Ordering::Relaxed);
         }
     }
+}
+
+fn is_side(row: u32, side: usize) -> bool {
+    usize::try_from(row >> SIDE_BIT) == Ok(side)
+}
+
+/// The place in its table that a number stands for.
+#[inline]
+fn index(row: u32) -> usize {
+    usize::try_from(row & INDEX).unwrap_or(usize::MAX)
 }

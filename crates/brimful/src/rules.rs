@@ -1,8 +1,11 @@
 //! Which policy a key gets: exact override, tier, pattern or default.
 
 mod builder;
+mod matching;
+mod pairs;
 mod pattern;
 mod patterns;
+mod said;
 mod segments;
 
 use std::collections::HashMap;
@@ -14,19 +17,33 @@ use crate::key::{AsKey, Key};
 use crate::limit::Limit;
 use crate::policy::Policy;
 use crate::rows::{Row, Tier};
+use pairs::Pair;
 use patterns::Patterns;
+use said::Said;
 
 pub use builder::RulesBuilder;
+pub use matching::{RuleLevel, RuleMatch};
+
+/// What a key gets for which nothing else is said.
+static UNLIMITED: std::sync::LazyLock<Policy> = std::sync::LazyLock::new(Policy::unlimited);
 
 /// Which policy a key gets. The most specific rule wins, in whatever order they were given, and
 /// rules are never combined:
 ///
 /// 1. an **exact** override of the key;
-/// 2. the **tier** that the caller gives ([`Limiter::tier`](crate::Limiter::tier));
+/// 2. the **tier** that the caller gives ([`Limiter::tier`](crate::Limiter::tier)), or when it gives
+///    none, the tier of which the key is a [member](RulesBuilder::member);
 /// 3. the most specific **pattern** that matches the key;
 /// 4. the **default**.
 ///
-/// A tier that the rules do not know falls through to the patterns.
+/// A tier that the rules do not know is as none.
+///
+/// # Rules on trial
+///
+/// A policy that is a [shadow](Policy::shadow) takes no key away from the rules that are enforced: the
+/// first enforced rule of the chain decides, and the first rule on trial that comes before it, if
+/// there is one, says beside it what it would have done. One key, tier or pattern may have a rule of each
+/// kind, and so may all others have two defaults; when only one on trial is given, they are unlimited.
 ///
 /// # Patterns
 ///
@@ -72,68 +89,100 @@ pub use builder::RulesBuilder;
 /// ```
 #[derive(Clone)]
 pub struct Rules {
-    default: Policy,
-    /// That of the default is the first.
+    /// That of the enforced default is the first.
     rows: Arc<[Row]>,
-    /// How many different policies there are.
-    policies: usize,
-    exact: HashMap<KeyHash, u32>,
-    /// By name.
-    tiers: HashMap<Box<str>, Tier>,
-    /// The row of each tier.
-    tier_rows: Box<[u32]>,
+    /// Different policies, by number.
+    policies: Arc<[Policy]>,
+    default: Said,
+    exact: HashMap<KeyHash, Said>,
+    names: HashMap<Box<str>, Tier>,
+    tiers: HashMap<Tier, Said>,
+    /// The tier of keys whose callers name none.
+    members: HashMap<KeyHash, Tier>,
+    /// What is said of those keys, by tier.
+    of_members: HashMap<Tier, Said>,
     patterns: Patterns,
-    /// Keys of exact overrides are kept as hashes.
+    /// The rows of enforced policies with others on trial beside them.
+    pairs: HashMap<Pair, u32>,
+    /// Keys of exact overrides and of members are kept as hashes.
     secret: Secret,
 }
 
 impl Rules {
-    /// The row of the default policy.
-    pub(crate) const DEFAULT: u32 = 0;
-
     /// Begins with no rules. A default is needed.
     #[must_use]
     pub fn builder() -> RulesBuilder {
         RulesBuilder::new()
     }
 
-    /// The policy of a key for callers of a tier, or of none.
+    /// The policy that is enforced for a key and callers of a tier, or of none.
     #[must_use]
     pub fn policy_for(&self, key: impl AsKey, tier: Option<&str>) -> &Policy {
+        self.row_for(key, tier).map_or(&UNLIMITED, |row| row.plan.policy())
+    }
+
+    /// The policy that is on trial for a key and callers of a tier, or of none: that of the most specific
+    /// rule with one, unless a more specific rule is enforced.
+    #[must_use]
+    pub fn shadow_for(&self, key: impl AsKey, tier: Option<&str>) -> Option<&Policy> {
+        self.row_for(key, tier)?.plan.shadow().map(|shadow| &**shadow)
+    }
+
+    fn row_for(&self, key: impl AsKey, tier: Option<&str>) -> Option<&Row> {
         let tier = tier.and_then(|name| self.tier(name)).unwrap_or(Tier::NONE);
         let row = key.with_key(|key| self.resolve(key, tier));
-        let row = usize::try_from(row).ok().and_then(|row| self.rows.get(row));
         // Every row that the rules name is there.
-        row.map_or(&self.default, |row| row.plan.policy())
+        self.rows.get(usize::try_from(row).ok()?)
     }
 
     /// The tier of that name; `None` when the rules have none.
     pub(crate) fn tier(&self, name: &str) -> Option<Tier> {
-        self.tiers.get(name).copied()
+        self.names.get(name).copied()
     }
 
-    /// The row of a key for callers of a tier. This is the whole chain.
+    /// Whether there is such a tier.
+    pub(crate) fn knows(&self, tier: Tier) -> bool {
+        self.tiers.contains_key(&tier)
+    }
+
+    /// The row of a key for callers of a tier; one that the rules do not know is none.
     pub(crate) fn resolve(&self, key: Key<'_>, tier: Tier) -> u32 {
-        self.exact_row(key)
-            .or_else(|| self.tier_rows.get(tier.place()?).copied())
-            .or_else(|| self.patterns.find(key))
-            .unwrap_or(Self::DEFAULT)
+        let said = self.chain(key, tier);
+        let row = said.enforced().unwrap_or(Self::DEFAULT);
+        let Some(shadow) = said.shadow() else { return row };
+        let tier = if self.knows(tier) { tier } else { Tier::NONE };
+        let policy = usize::try_from(row).ok().and_then(|row| Some(self.rows.get(row)?.policy));
+        let pair = policy.and_then(|enforced| self.pairs.get(&(enforced, shadow, tier)));
+        // Every pair that the chain can come to is there.
+        pair.copied().unwrap_or(row)
     }
 
-    fn exact_row(&self, key: Key<'_>) -> Option<u32> {
-        if self.exact.is_empty() {
-            return None;
+    /// The row of the enforced default.
+    const DEFAULT: u32 = 0;
+
+    /// What the rules say. This is the whole chain.
+    fn chain(&self, key: Key<'_>, tier: Tier) -> Said {
+        let has_hashes = !(self.exact.is_empty() && self.members.is_empty());
+        let hash = has_hashes.then(|| self.secret.hash(key));
+        let exact = hash.and_then(|hash| self.exact.get(&hash).copied());
+        let mut said = exact.unwrap_or(Said::NOTHING);
+        if said.enforced().is_none() {
+            said = said.then(self.tier_or_membership(hash, tier));
         }
-        self.exact.get(&self.secret.hash(key)).copied()
+        if said.enforced().is_none() {
+            said = said.then(self.patterns.find(key));
+        }
+        said.then(self.default)
     }
 
-    pub(crate) fn rows(&self) -> &Arc<[Row]> {
+    fn tier_or_membership(&self, hash: Option<KeyHash>, tier: Tier) -> Said {
+        let by_caller = self.tiers.get(&tier);
+        let by_membership = || self.of_members.get(self.members.get(&hash?)?);
+        by_caller.or_else(by_membership).copied().unwrap_or(Said::NOTHING)
+    }
+
+    pub(crate) fn rows(&self) -> &[Row] {
         &self.rows
-    }
-
-    /// How many different policies there are.
-    pub(crate) fn policies(&self) -> usize {
-        self.policies
     }
 }
 
@@ -155,11 +204,12 @@ impl fmt::Debug for Rules {
     /// How many of each kind; no key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rules")
-            .field("default", &self.default)
+            .field("default", &self.rows.first().map(|row| row.plan.policy()))
             .field("exact", &self.exact.len())
             .field("tiers", &self.tiers.len())
+            .field("members", &self.members.len())
             .field("patterns", &self.patterns.len())
-            .field("policies", &self.policies)
+            .field("policies", &self.policies.len())
             .finish_non_exhaustive()
     }
 }

@@ -1,5 +1,5 @@
 //! `Limit` as its canonical text, and `Policy` as a map of a name and limits, where `limits` is a
-//! list or one of the words `unlimited` and `blocked`.
+//! list or one of the words `unlimited` and `blocked`, and of `shadow` when it is on trial.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -42,12 +42,15 @@ impl<'de> Deserialize<'de> for Limit {
 
 impl Serialize for Policy {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(2))?;
+        let mut map = serializer.serialize_map(Some(if self.is_shadow() { 3 } else { 2 }))?;
         map.serialize_entry("name", self.name())?;
         match self.kind() {
             Kind::Limits(limits) => map.serialize_entry("limits", limits)?,
             Kind::Unlimited => map.serialize_entry("limits", "unlimited")?,
             Kind::Blocked => map.serialize_entry("limits", "blocked")?,
+        }
+        if self.is_shadow() {
+            map.serialize_entry("shadow", &true)?;
         }
         map.end()
     }
@@ -112,18 +115,21 @@ impl<'de> Deserialize<'de> for Policy {
 }
 
 fn read_map<'de, A: MapAccess<'de>>(mut map: A) -> Result<Policy, A::Error> {
-    let (mut name, mut limits) = (None::<String>, None::<Specs>);
+    let (mut name, mut limits, mut shadow) = (None::<String>, None::<Specs>, None::<bool>);
     while let Some(field) = map.next_key::<String>()? {
         match field.as_str() {
             "name" if name.is_none() => name = Some(map.next_value()?),
             "limits" if limits.is_none() => limits = Some(map.next_value()?),
+            "shadow" if shadow.is_none() => shadow = Some(map.next_value()?),
             "name" => return Err(A::Error::duplicate_field("name")),
             "limits" => return Err(A::Error::duplicate_field("limits")),
-            other => return Err(A::Error::unknown_field(other, &["name", "limits"])),
+            "shadow" => return Err(A::Error::duplicate_field("shadow")),
+            other => return Err(A::Error::unknown_field(other, &["name", "limits", "shadow"])),
         }
     }
     let limits = limits.ok_or_else(|| A::Error::missing_field("limits"))?;
-    policy(name, &limits).map_err(A::Error::custom)
+    let policy = policy(name, &limits).map_err(A::Error::custom)?;
+    Ok(if shadow == Some(true) { policy.shadow() } else { policy })
 }
 
 fn policy(name: Option<String>, specs: &Specs) -> Result<Policy, Error> {

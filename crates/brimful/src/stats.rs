@@ -1,6 +1,9 @@
 //! Plain counters, and the snapshot that users see.
 
-use crate::sync::{self, AtomicU64, Ordering};
+use std::collections::HashMap;
+
+use crate::chunks::Chunks;
+use crate::sync::{self, AtomicU64, Mutex, Ordering};
 
 /// The first threads of a process have a place of their own in each limiter, where nobody else counts;
 /// all later ones share some more.
@@ -44,38 +47,73 @@ pub(crate) struct StoreCounters {
     pub(crate) left_shared: Counter,
 }
 
-/// Rows that have counters in each stripe: so many that a stripe is two cache lines.
+/// Labels that have counters in each stripe: so many that a stripe is two cache lines.
 const NEAR: usize = if sync::IS_MODEL { 1 } else { 15 };
+
+/// The most labels; further names are counted together.
+const MOST_LABELS: usize = 1 << 16;
 
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Stripe {
     admitted: Counter,
-    /// By the first rows of the rules; the others have counters that all threads share.
-    denied_by_row: [Counter; NEAR],
+    /// By the first labels; the others have counters that all threads share.
+    denied: [Counter; NEAR],
 }
 
 const _: () = assert!(size_of::<Stripe>() == 128 || sync::IS_MODEL);
 
-/// What was decided, in all and by row.
+/// What was decided, in all and by **label**: the number of a policy's name. A name keeps its label
+/// when the rules are replaced.
 #[derive(Debug)]
 pub(crate) struct DecisionCounters {
     stripes: Box<[Stripe]>,
-    /// What the stripes do not count. The last is for all rows that come with calls.
-    denied_by_row: Box<[Counter]>,
+    /// What the stripes do not count.
+    denied: Chunks<Counter>,
+    would_deny: Chunks<Counter>,
+    labels: Mutex<Labels>,
     resolved: Counter,
     unknown_tier: Counter,
 }
 
+#[derive(Debug, Default)]
+struct Labels {
+    by_name: HashMap<Box<str>, u32>,
+    names: Vec<Box<str>>,
+}
+
 impl DecisionCounters {
-    /// For `rows` rows of the rules.
-    pub(crate) fn new(rows: usize) -> Self {
-        Self {
+    pub(crate) fn new() -> Self {
+        let counters = Self {
             stripes: (0..ALONE + SHARED).map(|_| Stripe::default()).collect(),
-            denied_by_row: (0..=rows).map(|_| Counter::default()).collect(),
+            denied: Chunks::default(),
+            would_deny: Chunks::default(),
+            labels: Mutex::default(),
             resolved: Counter::default(),
             unknown_tier: Counter::default(),
+        };
+        // That of decisions without an origin is 0.
+        counters.label(Stats::GIVEN);
+        counters
+    }
+
+    /// The label of a name.
+    pub(crate) fn label(&self, name: &str) -> u32 {
+        let mut labels = sync::lock(&self.labels);
+        let known = |labels: &Labels, name: &str| labels.by_name.get(name).copied();
+        if let Some(label) = known(&labels, name) {
+            return label;
         }
+        let name = if labels.names.len() < MOST_LABELS { name } else { Stats::OTHERS };
+        if let Some(label) = known(&labels, name) {
+            return label;
+        }
+        let label = u32::try_from(labels.names.len()).unwrap_or(u32::MAX);
+        labels.names.push(name.into());
+        labels.by_name.insert(name.into(), label);
+        self.denied.grow(labels.names.len());
+        self.would_deny.grow(labels.names.len());
+        label
     }
 
     /// Counts one key that was resolved by the rules.
@@ -98,29 +136,26 @@ impl DecisionCounters {
 
     /// Counts one decision.
     #[inline]
-    pub(crate) fn count(&self, allowed: bool, row: u32) {
+    pub(crate) fn count(&self, allowed: bool, label: u32) {
         let number = usize::try_from(sync::thread_number()).unwrap_or(usize::MAX);
         let is_alone = number < ALONE;
         let place = if is_alone { number } else { ALONE + number % SHARED };
         let stripe = self.stripes.get(place);
-        let row = usize::try_from(row).unwrap_or(usize::MAX);
+        let label = usize::try_from(label).unwrap_or(usize::MAX);
         let counter = stripe.and_then(|stripe| match allowed {
             true => Some(&stripe.admitted),
-            false => stripe.denied_by_row.get(row),
+            false => stripe.denied.get(label),
         });
         match counter {
             Some(own) if is_alone => own.add_alone(),
             Some(shared) => shared.add(1),
-            None => self.count_far(row),
+            None => count_far(&self.denied, label),
         }
     }
 
-    /// Counts a denial by a row without counters in the stripes.
-    #[cold]
-    fn count_far(&self, row: usize) {
-        if let Some(counter) = self.denied_by_row.get(row).or(self.denied_by_row.last()) {
-            counter.add(1);
-        }
+    /// Counts one request that the policy on trial of that label would have denied.
+    pub(crate) fn count_would_deny(&self, label: u32) {
+        count_far(&self.would_deny, usize::try_from(label).unwrap_or(usize::MAX));
     }
 
     pub(crate) fn admitted(&self) -> u64 {
@@ -128,15 +163,50 @@ impl DecisionCounters {
     }
 
     pub(crate) fn denied(&self) -> u64 {
-        self.denied_by_row().sum()
+        let near = self.stripes.iter().flat_map(|stripe| &stripe.denied);
+        near.chain(self.denied.iter()).map(Counter::value).sum()
     }
 
-    /// By each row of the rules, and last by all that came with calls.
-    pub(crate) fn denied_by_row(&self) -> impl Iterator<Item = u64> {
-        self.denied_by_row.iter().enumerate().map(|(row, far)| {
-            let near = self.stripes.iter().filter_map(move |stripe| stripe.denied_by_row.get(row));
-            far.value() + near.map(Counter::value).sum::<u64>()
+    /// Denials by policy, in the order in which the names were seen first; those of policies that came
+    /// with calls last.
+    pub(crate) fn denied_by_policy(&self) -> Vec<(String, u64)> {
+        self.by_name(&self.denied, |label| {
+            self.stripes
+                .iter()
+                .filter_map(|stripe| stripe.denied.get(label))
+                .map(Counter::value)
+                .sum()
         })
+    }
+
+    /// The same of what policies on trial would have denied.
+    pub(crate) fn would_deny_by_policy(&self) -> Vec<(String, u64)> {
+        self.by_name(&self.would_deny, |_| 0)
+    }
+
+    fn by_name(
+        &self,
+        counters: &Chunks<Counter>,
+        beside: impl Fn(usize) -> u64,
+    ) -> Vec<(String, u64)> {
+        let labels = sync::lock(&self.labels);
+        let counted = labels.names.iter().zip(counters.iter()).enumerate();
+        let mut counted: Vec<(String, u64)> = counted
+            .map(|(label, (name, far))| (String::from(&**name), far.value() + beside(label)))
+            .collect();
+        if !counted.is_empty() {
+            counted.rotate_left(1);
+        }
+        counted.retain(|(_, count)| *count > 0);
+        counted
+    }
+}
+
+/// Counts without a counter in the stripes.
+#[cold]
+fn count_far(counters: &Chunks<Counter>, label: usize) {
+    if let Some(counter) = counters.get(label).or(counters.get(0)) {
+        counter.add(1);
     }
 }
 
@@ -162,6 +232,15 @@ pub struct Stats {
     /// The same by policy name, for the policies that denied any. Those that came with calls are
     /// counted together under the name [`Stats::GIVEN`].
     pub denied_by_policy: Vec<(String, u64)>,
+    /// Requests that policies [on trial](crate::Policy::shadow) would have denied, by policy name, with a
+    /// cost above 0.
+    pub would_deny_by_policy: Vec<(String, u64)>,
+    /// Which rules are in force: 1 for those that the limiter was built with, and one more for each
+    /// [`Limiter::set_rules`](crate::Limiter::set_rules).
+    pub generation: u64,
+    /// Different policies of rules that were replaced, under which keys still owed when they were last
+    /// replaced.
+    pub retired_policies: u64,
     /// Slots reused for another key after their bucket had refilled: nothing was lost. (A key that
     /// owes nothing under a policy that came with a call may also be forgotten without another.)
     pub evicted_lossless: u64,
@@ -195,4 +274,8 @@ impl Stats {
     /// The name under which denials by policies that came with calls are counted, together with
     /// those of a policy that is named so.
     pub const GIVEN: &str = "given";
+
+    /// The name under which policies are counted together, after 65,536 others had names of their own
+    /// in one limiter.
+    pub const OTHERS: &str = "others";
 }

@@ -17,10 +17,12 @@ mod answer;
 mod carry;
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::ops::Deref;
 
 use crate::algorithm::arena::Arena;
 use crate::algorithm::{Figures, Machine, Moment, Owed, Verdict};
-use crate::decision::{Decision, Denial, Retry};
+use crate::decision::{Decision, Denial, Origin, Retry};
 use crate::limit::Limit;
 use crate::policy::Policy;
 use crate::time::{Nanos, span};
@@ -49,20 +51,40 @@ impl<const N: usize> State<N> {
     }
 }
 
-/// A policy's limits, ready to decide. Empty for `unlimited` and `blocked`.
+/// The limits of a key, ready to decide: all that a step reads.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms<M = Box<[Machine]>> {
+    /// What decisions name.
+    pub(crate) origin: Origin,
+    /// One for each limit: those that are enforced, then those on trial.
+    pub(crate) machines: M,
+    /// How many are enforced.
+    pub(crate) enforced: usize,
+    /// Whether a policy on trial is `blocked`.
+    pub(crate) would_block: bool,
+    /// How far back a reading may lie before it means a stepped clock.
+    pub(crate) tolerance: u64,
+    /// Whether any limit keeps runs in an arena.
+    pub(crate) has_log: bool,
+}
+
+/// The policies of a key, and their limits ready to decide. No limits for `unlimited` and `blocked`.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// The row that decisions name.
-    row: u32,
-    policy: Policy,
-    /// One for each limit of the policy.
-    pub(super) machines: Box<[Machine]>,
-    /// How far back a reading may lie before it means a stepped clock.
-    tolerance: u64,
+    terms: Terms,
+    policy: Arc<Policy>,
+    /// The policy on trial beside it.
+    shadow: Option<Arc<Policy>>,
     /// The longest period of the limits, in nanoseconds.
     longest_period: u64,
-    /// Whether any limit keeps runs in an arena.
-    has_log: bool,
+}
+
+impl Deref for Plan {
+    type Target = Terms;
+
+    fn deref(&self) -> &Terms {
+        &self.terms
+    }
 }
 
 /// What the limits say to a request, for [`Plan::apply`] to carry out.
@@ -71,6 +93,10 @@ pub(crate) struct Ruling<const N: usize = { Policy::MAX_LIMITS }> {
     /// Runs that applying it takes from the arena, beyond those that it gives back first.
     pub(crate) runs: usize,
     is_admitted: bool,
+    /// What is on trial would have denied it.
+    would_deny: bool,
+    /// Whether the limits on trial are charged as well.
+    charges_trial: bool,
     settled: Settled<N>,
     write: Write,
 }
@@ -109,33 +135,97 @@ struct Settled<const N: usize = { Policy::MAX_LIMITS }> {
 }
 
 impl Plan {
-    pub(crate) fn new(policy: &Policy, row: u32) -> Self {
-        let limits = policy.limits();
-        let machines: Box<[Machine]> = limits.iter().map(|limit| limit.machine()).collect();
+    /// For a policy that is enforced, and one on trial beside it. They have limits enough for one key.
+    pub(crate) fn new(policy: &Policy, shadow: Option<&Policy>) -> Self {
+        // What is blocked is not tried.
+        let tried = shadow.filter(|_| !policy.is_blocked());
+        let limits = policy.limits().iter().chain(tried.map_or(&[][..], Policy::limits));
+        let machines: Box<[Machine]> = limits.clone().map(Limit::machine).collect();
         let longest = |of: fn(&Limit, &Machine) -> u128| {
-            let all = limits.iter().zip(&machines).map(|(limit, machine)| of(limit, machine));
+            let all = limits.clone().zip(&machines).map(|(limit, machine)| of(limit, machine));
             u64::try_from(all.max().unwrap_or(0)).unwrap_or(u64::MAX)
         };
         let tolerance =
             longest(|limit, machine| machine.fill_time().unwrap_or(limit.period().as_nanos()));
-        let tolerance = tolerance.max(MIN_TOLERANCE);
         Self {
-            row,
-            policy: policy.clone(),
-            tolerance,
             longest_period: longest(|limit, _| limit.period().as_nanos()),
-            has_log: machines.iter().any(Machine::is_log),
-            machines,
+            terms: Terms {
+                origin: Origin::NONE,
+                enforced: policy.limits().len(),
+                would_block: shadow.is_some_and(Policy::is_blocked),
+                tolerance: tolerance.max(MIN_TOLERANCE),
+                has_log: machines.iter().any(Machine::is_log),
+                machines,
+            },
+            policy: Arc::new(policy.clone()),
+            shadow: shadow.map(|shadow| Arc::new(shadow.clone())),
         }
     }
 
-    pub(crate) fn policy(&self) -> &Policy {
+    /// For a policy that stands alone: enforced, or on trial.
+    pub(crate) fn alone(policy: &Policy) -> Self {
+        match policy.is_shadow() {
+            true => Self::new(&Policy::unlimited(), Some(policy)),
+            false => Self::new(policy, None),
+        }
+    }
+
+    /// The same with that origin.
+    pub(crate) fn with_origin(self, origin: Origin) -> Self {
+        Self { terms: Terms { origin, ..self.terms }, ..self }
+    }
+
+    /// The policy that is enforced.
+    pub(crate) fn policy(&self) -> &Arc<Policy> {
         &self.policy
     }
 
+    /// The policy on trial.
+    pub(crate) fn shadow(&self) -> Option<&Arc<Policy>> {
+        self.shadow.as_ref()
+    }
+
+    /// The limits, in the order of the levels.
+    fn limits(&self) -> impl Iterator<Item = &Limit> + Clone {
+        let shadow = self.shadow.as_deref().map_or(&[][..], Policy::limits);
+        let limits = self.policy.limits().iter().chain(shadow);
+        limits.take(self.width())
+    }
+
+    /// What every request is told when there are no limits to remember anything for.
+    pub(crate) fn fixed(&self) -> Option<Decision> {
+        let would_deny = self.would_block;
+        if self.policy.is_blocked() {
+            return Some(Decision { would_deny, origin: self.origin, ..Decision::BLOCKED });
+        }
+        let is_free = self.width() == 0;
+        is_free.then_some(Decision { would_deny, origin: self.origin, ..Decision::UNLIMITED })
+    }
+
+    /// The longest period of the limits, in nanoseconds.
+    pub(crate) fn longest_period(&self) -> u64 {
+        self.longest_period
+    }
+}
+
+impl<M: AsRef<[Machine]>> Terms<M> {
     /// How many levels of a state are used.
     pub(crate) fn width(&self) -> usize {
-        self.machines.len()
+        self.machines().len()
+    }
+
+    /// The limit, if there is just one.
+    #[cfg(feature = "std")]
+    pub(crate) fn one_machine(&self) -> Option<&Machine> {
+        match self.machines() {
+            [machine] => Some(machine),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing is enforced, so that no request may be denied.
+    pub(crate) fn is_trial_only(&self) -> bool {
+        self.enforced == 0
     }
 
     /// Whether any limit keeps runs in an arena.
@@ -143,9 +233,9 @@ impl Plan {
         self.has_log
     }
 
-    /// The longest period of the limits, in nanoseconds.
-    pub(crate) fn longest_period(&self) -> u64 {
-        self.longest_period
+    #[inline(always)]
+    pub(super) fn machines(&self) -> &[Machine] {
+        self.machines.as_ref()
     }
 
     /// Decides one request, says all about it, and changes nothing.
@@ -177,25 +267,48 @@ impl Plan {
     ) -> Ruling<N> {
         let at = settled.at;
         let mut is_admitted = true;
+        let mut charges_trial = true;
         if cost > 0 {
-            for (machine, level) in self.each(&settled.levels) {
-                is_admitted &= machine.admits(level, cost, at, arena);
+            for (place, (machine, level)) in self.each(&settled.levels).enumerate() {
+                let admits = machine.admits(level, cost, at, arena);
+                let refuses_by =
+                    if place < self.enforced { &mut is_admitted } else { &mut charges_trial };
+                *refuses_by &= admits;
             }
         }
+        let would_deny = self.would_block || !charges_trial;
+        let charges_any = is_admitted && (self.enforced > 0 || charges_trial);
         let write = match cost {
             0 => Write::Nothing,
-            _ if is_admitted => Write::Charge(cost),
+            _ if charges_any => Write::Charge(cost),
             _ if at.stored != at.last => Write::Anchor,
             _ => Write::Nothing,
         };
-        let mut runs = 0;
+        let mut ruling = Ruling { runs: 0, is_admitted, would_deny, charges_trial, settled, write };
         if self.has_log && matches!(write, Write::Charge(_)) {
-            let limits = self.each(stored).zip(settled.levels);
-            runs = limits
-                .filter(|((machine, stored), level)| machine.takes_run(*stored, *level, at, arena))
-                .count();
+            ruling.runs = self.runs_taken(stored, &ruling, arena);
+            if ruling.runs > arena.room() && ruling.charges_trial {
+                // For what is on trial nobody is refused, and nobody forgotten.
+                ruling.charges_trial = false;
+                ruling.runs = self.runs_taken(stored, &ruling, arena);
+            }
         }
-        Ruling { runs, is_admitted, settled, write }
+        ruling
+    }
+
+    /// Runs that a charge takes from the arena.
+    fn runs_taken<const N: usize>(
+        &self,
+        stored: &[u128; N],
+        ruling: &Ruling<N>,
+        arena: &Arena,
+    ) -> usize {
+        let at = ruling.settled.at;
+        let charged = if ruling.charges_trial { N } else { self.enforced };
+        let limits = self.each(stored).zip(ruling.settled.levels).take(charged);
+        limits
+            .filter(|((machine, stored), level)| machine.takes_run(*stored, *level, at, arena))
+            .count()
     }
 
     /// All that a client can be told about a ruling that was not yet applied.
@@ -211,7 +324,8 @@ impl Plan {
         let mut worst = Verdict::Admit;
         let mut refused_by = None;
         if !is_admitted {
-            for (index, (machine, level)) in self.each(&settled.levels).enumerate() {
+            let enforced = self.each(&settled.levels).take(self.enforced);
+            for (index, (machine, level)) in enforced.enumerate() {
                 let verdict = machine.verdict(level, cost, at, arena);
                 if verdict > worst {
                     (worst, refused_by) = (verdict, Some(index));
@@ -221,7 +335,8 @@ impl Plan {
         let mut least = None;
         let mut remaining = u64::MAX;
         let mut reset_after = 0;
-        for (index, (machine, level)) in self.each(&settled.levels).enumerate() {
+        let enforced = self.each(&settled.levels).take(self.enforced);
+        for (index, (machine, level)) in enforced.enumerate() {
             let figures: Figures = match write {
                 Write::Charge(cost) => machine.figures_after(level, *cost, at, arena),
                 Write::Anchor | Write::Nothing => machine.figures(level, at, arena),
@@ -244,7 +359,8 @@ impl Plan {
             reset_after: span(reset_after),
             limit: if *is_admitted { least } else { refused_by },
             denial: if *is_admitted { None } else { Some(Denial::Limit) },
-            row: self.row,
+            would_deny: ruling.would_deny,
+            origin: self.origin,
         }
     }
 
@@ -260,16 +376,21 @@ impl Plan {
         if ruling.write == Write::Nothing {
             return;
         }
-        for (level, (machine, settled)) in state.levels.iter_mut().zip(self.each(&levels)) {
+        let charged = if ruling.charges_trial { N } else { self.enforced };
+        let limits = state.levels.iter_mut().zip(self.each(&levels));
+        for (place, (level, (machine, settled))) in limits.enumerate() {
             *level = match ruling.write {
-                Write::Charge(cost) => machine.charge(*level, settled, cost, at, arena),
-                Write::Anchor | Write::Nothing => machine.commit(*level, settled, at, arena),
+                Write::Charge(cost) if place < charged => {
+                    machine.charge(*level, settled, cost, at, arena)
+                }
+                _ => machine.commit(*level, settled, at, arena),
             };
         }
         state.last = at.now;
     }
 
-    /// Gives up to `tokens` back to every limit, and says how many the most indebted could take.
+    /// Gives up to `tokens` back to every limit, and says how many the most indebted of those that are
+    /// enforced could take.
     pub(crate) fn refund(
         &self,
         state: &mut State,
@@ -283,21 +404,24 @@ impl Plan {
             return 0;
         }
         let mut most = 0;
-        let settled = self.machines.iter().zip(levels);
-        for (level, (machine, settled)) in state.levels.iter_mut().zip(settled) {
+        let settled = self.machines().iter().zip(levels);
+        let limits = state.levels.iter_mut().zip(settled);
+        for (place, (level, (machine, settled))) in limits.enumerate() {
             let (left, given) = machine.refund(*level, settled, tokens, at, arena);
             *level = left;
-            most = most.max(given);
+            if place < self.enforced {
+                most = most.max(given);
+            }
         }
         state.last = at.now;
         most
     }
 
-    /// How much the state owes at `now`: the largest share and the most tokens over its limits.
-    /// No tokens: as good as new.
+    /// How much the state owes at `now`: the largest share and the most tokens over the limits that are
+    /// enforced. (A full store forgets first what is only on trial.)
     pub(crate) fn owed(&self, state: &State, now: Nanos, arena: &Arena) -> Owed {
         let settled = self.settle(state, now, arena);
-        let owed = self.machines.iter().zip(settled.levels);
+        let owed = self.machines().iter().zip(settled.levels).take(self.enforced);
         owed.fold(Owed::default(), |most, (machine, level)| {
             let owed = machine.owed(level, settled.at);
             Owed { share: most.share.max(owed.share), tokens: most.tokens.max(owed.tokens) }
@@ -314,7 +438,7 @@ impl Plan {
         arena: &Arena,
     ) -> bool {
         let (at, _) = self.moment(last, now);
-        let mut machines = self.machines.iter().enumerate();
+        let mut machines = self.machines().iter().enumerate();
         machines.all(|(limit, machine)| machine.settle(level(limit), at, arena) == 0)
     }
 
@@ -326,7 +450,7 @@ impl Plan {
         arena: &Arena,
     ) -> u128 {
         let settled = self.settle(state, now, arena);
-        let levels = self.machines.iter().zip(settled.levels);
+        let levels = self.machines().iter().zip(settled.levels);
         let longest = levels
             .map(|(machine, level)| machine.figures(level, settled.at, arena).reset_after)
             .max()
@@ -344,7 +468,7 @@ impl Plan {
     pub(crate) fn anchor(&self, state: &mut State, now: Nanos, arena: &mut Arena) {
         let Settled { at, levels, .. } = self.settle(state, now, arena);
         if at.stored != at.last {
-            let settled = self.machines.iter().zip(levels);
+            let settled = self.machines().iter().zip(levels);
             for (level, (machine, settled)) in state.levels.iter_mut().zip(settled) {
                 *level = machine.commit(*level, settled, at, arena);
             }
@@ -359,7 +483,7 @@ impl Plan {
         if at.stored != at.last {
             return;
         }
-        let settled = self.machines.iter().zip(levels);
+        let settled = self.machines().iter().zip(levels);
         for (level, (machine, settled)) in state.levels.iter_mut().zip(settled) {
             if machine.is_log() {
                 *level = machine.commit(*level, settled, at, arena);
@@ -370,13 +494,13 @@ impl Plan {
     /// Runs that the state holds in the arena, expired ones included, counted up to `most` in
     /// each log.
     pub(crate) fn runs_held(&self, state: &State, most: usize, arena: &Arena) -> usize {
-        let levels = self.machines.iter().zip(state.levels);
+        let levels = self.machines().iter().zip(state.levels);
         levels.map(|(machine, level)| machine.runs_held(level, most, arena)).sum()
     }
 
     /// Forgets the state, giving back what it holds in the arena.
     pub(crate) fn release(&self, state: &State, arena: &mut Arena) {
-        for (machine, level) in self.machines.iter().zip(state.levels) {
+        for (machine, level) in self.machines().iter().zip(state.levels) {
             machine.release(level, arena);
         }
     }
@@ -404,7 +528,7 @@ impl Plan {
     /// The limits with what belongs to each, of which there is room for `N`.
     #[inline(always)]
     fn each<const N: usize>(&self, levels: &[u128; N]) -> impl Iterator<Item = (&Machine, u128)> {
-        (0..N).map_while(|place| Some((self.machines.get(place)?, *levels.get(place)?)))
+        (0..N).map_while(|place| Some((self.machines().get(place)?, *levels.get(place)?)))
     }
 
     /// The rule for time that goes backwards. Within the tolerance a reading before the key's

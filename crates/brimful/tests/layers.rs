@@ -13,7 +13,7 @@ const LAYERS: [&[&str]; 9] = [
     &["limit"],
     &["policy", "key", "decision"],
     &["step"],
-    &["sync", "hash", "stats", "meter", "serde"],
+    &["sync", "hash", "chunks", "stats", "meter", "serde"],
     &["rows"],
     &["rules", "store", "clock"],
     &["limiter", "keyless"],

@@ -42,7 +42,7 @@ fn resolve(rules: &Rules, limiter: &Limiter, key: impl AsKey, tier: Option<&str>
         None => limiter.peek_at(&key, 0, NOW),
         Some(name) => limiter.tier(name).peek_at(&key, 0, NOW),
     };
-    assert_eq!(number(limiter.policy_of(&peeked).unwrap()), found);
+    assert_eq!(number(&limiter.policy_of(&peeked).unwrap()), found);
     assert_eq!(peeked.remaining(), found);
     found
 }
@@ -416,14 +416,14 @@ fn strangers_share_with_those_of_their_policy() {
 fn what_is_shown_of_rules_is_how_many_there_are() {
     let (rules, none) = (rules(), Rules::from(policy(1)));
     let shown = format!("{rules:?}");
-    for part in ["exact: 3, tiers: 2, patterns: 6, policies: 12", "\"1/min\""] {
+    for part in ["exact: 3, tiers: 2, members: 0, patterns: 6, policies: 12", "\"1/min\""] {
         assert!(shown.contains(part), "{shown}");
     }
     let builder = Rules::builder().default(policy(1)).pattern("a", policy(2)).tier("t", policy(2));
     let shown = format!("{:?}", builder.exact("k", policy(3)));
-    assert!(shown.contains("exact: 1, tiers: 1, patterns: 1, policies: 3"), "{shown}");
+    assert!(shown.contains("exact: 1, tiers: 1, members: 0, patterns: 1, policies: 3"), "{shown}");
     assert!(
-        format!("{none:?}").contains("exact: 0, tiers: 0, patterns: 0, policies: 1"),
+        format!("{none:?}").contains("exact: 0, tiers: 0, members: 0, patterns: 0, policies: 1"),
         "{none:?}"
     );
 }

@@ -19,6 +19,7 @@ fn a_policy_is_a_name_and_limits_or_a_word() {
         Policy::parse(["10/s burst 20", "1000/h sliding-window"]).unwrap().named("gold").unwrap(),
         Policy::unlimited(),
         Policy::blocked().named("banned").unwrap(),
+        Policy::parse(["10/s"]).unwrap().shadow(),
     ] {
         let json = serde_json::to_string(&policy).unwrap();
         assert_eq!(serde_json::from_str::<Policy>(&json).unwrap(), policy, "{json}");
@@ -27,12 +28,16 @@ fn a_policy_is_a_name_and_limits_or_a_word() {
     assert_eq!(read(r#"["10/s"]"#).unwrap(), Policy::parse(["10/s"]).unwrap());
     assert_eq!(read(r#""blocked""#).unwrap(), Policy::blocked());
     assert_eq!(read(r#"{"limits": "10/s"}"#).unwrap(), Policy::parse(["10/s"]).unwrap());
+    let enforced = r#"{"limits": "10/s", "shadow": false}"#;
+    assert_eq!(read(enforced).unwrap(), Policy::parse(["10/s"]).unwrap());
     for wrong in [
         r#"{"name": "x"}"#,
         r#"{"limits": []}"#,
         r#"{"limits": ["blocked", "1/s"]}"#,
         r#"{"limits": ["1/s"], "limit": 1}"#,
         r#"{"limits": ["1/s"], "limits": ["1/s"]}"#,
+        r#"{"limits": ["1/s"], "shadow": 1}"#,
+        r#"{"limits": ["1/s"], "shadow": true, "shadow": true}"#,
         "0",
         "null",
     ] {

@@ -289,7 +289,7 @@ fn blocked_unlimited_looks_and_denials_take_no_slot() {
     assert!(limiter.try_acquire_at("never", 6, NOW).is_never());
     assert_eq!(limiter.refund_at("refund", 5, NOW), 0);
     assert_eq!(limiter.stats().occupied, 0);
-    assert_eq!(limiter.policy_of(&blocked), Some(&Policy::blocked()));
+    assert_eq!(limiter.policy_of(&blocked).as_deref(), Some(&Policy::blocked()));
     assert_eq!(limiter.stats().denied_by_policy, [("default".to_owned(), 1)]);
 }
 

@@ -205,7 +205,7 @@ impl<'a> Pair<'a> {
         let policy = self.policy(key, by);
         answers(policy, cost, &decision);
         if !matches!(by, By::Given(_)) {
-            assert_eq!(self.limiter.policy_of(&decision), Some(policy));
+            assert_eq!(self.limiter.policy_of(&decision).as_deref(), Some(policy));
         }
         // Where entries are scarce, a look at a later time forgets what has expired by then.
         let forgets = self.setup.has_logs() && !self.setup.is_roomy;

@@ -43,6 +43,10 @@ impl FixedWindow {
         count.saturating_add(cost)
     }
 
+    pub(crate) fn width(&self) -> u64 {
+        self.width.get()
+    }
+
     pub(crate) fn limit(&self) -> u64 {
         self.limit
     }

@@ -105,6 +105,36 @@ impl Machine {
         Self::SlidingWindow(SlidingWindow::new(limit, width))
     }
 
+    /// The constants in four words, which [`of_words`](Self::of_words) reads.
+    pub(crate) fn words(&self) -> [u64; 4] {
+        match self {
+            Self::TokenBucket(bucket) => {
+                let [refill, token, capacity] = bucket.constants();
+                [0, refill, token, capacity]
+            }
+            Self::FixedWindow(window) => [1, window.limit(), window.width(), 0],
+            Self::SlidingWindow(window) => [2, window.limit(), window.width().get(), 0],
+            Self::SlidingLog(log) => [3, log.limit().into(), log.width(), 0],
+        }
+    }
+
+    /// The limit of those constants; of words that none has written, one that admits one token a
+    /// nanosecond.
+    #[inline]
+    pub(crate) fn of_words([kind, first, second, third]: [u64; 4]) -> Self {
+        let positive = |word| NonZero::new(word).unwrap_or(NonZero::<u64>::MIN);
+        match kind {
+            0 => Self::TokenBucket(TokenBucket::of_constants(
+                positive(first),
+                positive(second),
+                third,
+            )),
+            1 => Self::fixed_window(first, positive(second)),
+            2 => Self::sliding_window(first, positive(second)),
+            _ => Self::sliding_log(u32::try_from(first).unwrap_or(u32::MAX), positive(second)),
+        }
+    }
+
     pub(crate) fn is_log(&self) -> bool {
         matches!(self, Self::SlidingLog(_))
     }

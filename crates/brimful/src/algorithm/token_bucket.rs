@@ -33,7 +33,18 @@ impl TokenBucket {
         // A divisor is not above the number it divides: neither quotient is zero.
         let refill = NonZero::new(tokens.get() / divisor).unwrap_or(NonZero::<u64>::MIN);
         let token = NonZero::new(period.get() / divisor).unwrap_or(NonZero::<u64>::MIN);
+        Self::of_constants(refill, token, capacity)
+    }
+
+    /// From ticks refilled in one nanosecond, ticks that one token is worth, and whole tokens.
+    #[inline]
+    pub(crate) fn of_constants(refill: NonZero<u64>, token: NonZero<u64>, capacity: u64) -> Self {
         Self { refill, token, brim: product(capacity, token.get()), capacity }
+    }
+
+    /// What [`of_constants`](Self::of_constants) makes the bucket from.
+    pub(crate) fn constants(&self) -> [u64; 3] {
+        [self.refill.get(), self.token.get(), self.capacity]
     }
 
     /// The longest that an empty bucket takes to fill, in nanoseconds, rounded up.

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::Limiter;
+use super::{Asking, InForce, Limiter};
 use crate::decision::{Decision, Retry};
 use crate::error::Error;
 use crate::key::AsKey;
-use crate::policy::{Kind, Policy};
-use crate::rows::{Tier, Wanted};
+use crate::rows::{self, Tier, Wanted};
 use crate::store::{Call, Charge, MOST_KEYS, Ruled};
+use crate::sync;
 use crate::time::Nanos;
 
 /// What became of a call that names several keys ([`Limiter::try_acquire_all`]): all were charged,
@@ -71,7 +71,7 @@ impl AllDecision {
     /// From what was said to each key, and its place in the call.
     fn of(decisions: impl Iterator<Item = (usize, Decision)>) -> Self {
         // (A call without keys is admitted by all of them. No row decided.)
-        let nothing = Decision { row: u32::MAX, ..Decision::UNLIMITED };
+        let nothing = Decision::UNLIMITED;
         let (remaining, reset_after) = (nothing.remaining, Duration::ZERO);
         let mut sum = Self { decision: nothing, key: None, remaining, reset_after };
         for (place, decision) in decisions {
@@ -151,7 +151,7 @@ impl Limiter {
     /// # Ok::<(), brimful::Error>(())
     /// ```
     pub fn try_acquire_all<K: AsKey>(&self, keys: &[K]) -> Result<AllDecision, Error> {
-        self.decide_all(keys.iter().map(|key| (key, 1)), Tier::NONE, || self.clock.now())
+        self.decide_all(keys.iter().map(|key| (key, 1)), self.anybody(), || self.clock.now())
     }
 
     /// As [`try_acquire_all`](Self::try_acquire_all), with a cost for each key, at a given time. A
@@ -174,13 +174,13 @@ impl Limiter {
         charges: &[(K, u64)],
         now: Nanos,
     ) -> Result<AllDecision, Error> {
-        self.decide_all(charges.iter().map(|(key, cost)| (key, *cost)), Tier::NONE, || now)
+        self.decide_all(charges.iter().map(|(key, cost)| (key, *cost)), self.anybody(), || now)
     }
 
     pub(super) fn decide_all<'k, K: AsKey + 'k>(
         &self,
         keys: impl ExactSizeIterator<Item = (&'k K, u64)> + Clone,
-        tier: Tier,
+        asking: Asking,
         now: impl Fn() -> Nanos,
     ) -> Result<AllDecision, Error> {
         if keys.len() > MOST_KEYS {
@@ -188,22 +188,27 @@ impl Limiter {
             return Err(Error::range("the number of keys", keys.len(), expected));
         }
         let mut merged = self.merge(keys.clone());
-        let decisions = loop {
-            let Merged { charges, known, .. } = &merged;
-            let charges = charges.get(..*known).unwrap_or(&[]);
-            let wanted = Wanted::ByRules(tier);
-            let asked = match self.store.acquire_all(&Call {
-                charges,
-                now: &now,
-                rows: &self.rows,
-                wanted,
-            }) {
-                Ok(decisions) => break decisions,
-                Err(asked) => asked,
-            };
-            // Each round asks for at least one key more, so that there are few.
-            for (place, _) in asked.iter().enumerate().filter(|(_, asked)| **asked) {
-                self.ask(&mut merged, place, keys.clone(), tier);
+        let call = |merged: &Merged, caller| {
+            let charges = merged.charges.get(..merged.known).unwrap_or(&[]);
+            let wanted = Wanted::ByRules(caller);
+            self.store.acquire_all(&Call { charges, now: &now, rows: &self.rows, wanted })
+        };
+        let decisions = match call(&merged, asking.caller) {
+            Ok(decisions) => decisions,
+            Err(mut asked) => {
+                // The rules are not replaced before what they said is written.
+                let in_force = sync::read(&self.rules);
+                let caller = in_force.caller(asking.named);
+                loop {
+                    // Each round asks for at least one key more, so that there are few.
+                    for (place, _) in asked.iter().enumerate().filter(|(_, asked)| **asked) {
+                        self.ask(&mut merged, place, keys.clone(), (&in_force, asking.named));
+                    }
+                    match call(&merged, caller) {
+                        Ok(decisions) => break decisions,
+                        Err(more) => asked = more,
+                    }
+                }
             }
         };
         let Merged { charges, places, known } = merged;
@@ -240,21 +245,15 @@ impl Limiter {
         merged: &mut Merged,
         number: usize,
         mut keys: impl Iterator<Item = (&'k K, u64)>,
-        tier: Tier,
+        (in_force, named): (&InForce, Tier),
     ) {
         let Merged { charges, places, .. } = merged;
         let Some((charge, place)) = charges.get_mut(number).zip(places.get(number)) else { return };
         let Some((key, _)) = keys.nth(*place) else { return };
-        let row = key.with_key(|key| self.rules.resolve(key, tier));
+        let index = key.with_key(|key| in_force.rules.resolve(key, named));
         self.counters.count_resolved();
-        charge.ruled = match self.rows.policy(row).map(Policy::kind) {
-            Some(Kind::Limits(_)) => Ruled::Row(row),
-            Some(Kind::Blocked) => Ruled::NoLimits(Decision { row, ..Decision::BLOCKED }),
-            // Rows of the rules are always there.
-            Some(Kind::Unlimited) | None => {
-                Ruled::NoLimits(Decision { row, ..Decision::UNLIMITED })
-            }
-        };
+        let row = rows::number(in_force.side, index);
+        charge.ruled = self.fixed(row).map_or(Ruled::Row(row), Ruled::NoLimits);
     }
 
     /// Counts what each key was charged; a denial once, for the key that decided.
@@ -265,9 +264,9 @@ impl Limiter {
     ) {
         let mut charged = charges.filter(|(charge, _)| charge.cost > 0);
         if sum.is_allowed() {
-            charged.for_each(|(_, decision)| self.counters.count(true, decision.row));
+            charged.for_each(|(_, decision)| self.count(&decision));
         } else if charged.next().is_some() {
-            self.counters.count(false, sum.decision.row);
+            self.count(&sum.decision);
         }
     }
 }

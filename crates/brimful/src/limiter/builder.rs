@@ -1,17 +1,20 @@
 //! Settings of a limiter, checked once when it is built.
 
 use std::fmt;
+use std::sync::Arc;
 
-use super::Limiter;
+use super::rules::{SharedPlaces, placed};
+use super::{InForce, Limiter};
 use crate::algorithm::arena::Arena;
 use crate::clock::{Clock, Source};
 use crate::error::Error;
 use crate::hash::Secret;
 use crate::policy::Policy;
-use crate::rows::{Row, Rows};
+use crate::rows::{self, Row, Rows};
 use crate::rules::Rules;
 use crate::stats::DecisionCounters;
 use crate::store::{Overflow, Shape, Store};
+use crate::sync::{Mutex, RwLock};
 
 /// Builds a [`Limiter`].
 ///
@@ -145,6 +148,7 @@ impl LimiterBuilder {
         let max_given = within("max_given", self.max_given, 0, number(Rows::MAX_GIVEN))?;
         let max_given = usize::try_from(max_given).unwrap_or(Rows::MAX_GIVEN);
         let fixed = self.rules.rows();
+        let mut places = SharedPlaces::for_rules(fixed, self.overflow == Overflow::Share);
         let widest = fixed.iter().map(|row| row.plan.width()).max().unwrap_or(0).max(1);
         let max_limits = match self.max_limits {
             None => widest,
@@ -157,16 +161,22 @@ impl LimiterBuilder {
         let mut shape = Shape {
             max_keys,
             width: max_limits,
-            policies: self.rules.policies().saturating_add(max_given),
+            policies: places.len().saturating_add(max_given),
             log_entries: 0,
             overflow: self.overflow,
         };
         shape.log_entries = log_entries(fixed, &shape, self.max_log_entries)?;
+        let store = Store::new(&shape)?;
+        let counters = DecisionCounters::new();
+        let shared = places.assign(fixed)?;
+        let (generation, side) = (rows::FIRST_GENERATION, 0);
+        let rows = placed(&self.rules, (generation, side), &shared, &counters);
         Ok(Limiter {
-            counters: DecisionCounters::new(fixed.len()),
-            store: Store::new(&shape)?,
-            rows: Rows::new(fixed.clone(), self.rules.policies(), max_given),
-            rules: self.rules,
+            counters,
+            rows: Rows::new(rows, places.len(), max_given, store.is_plain()),
+            store,
+            rules: RwLock::new(InForce { rules: Arc::new(self.rules), generation, side }),
+            replacing: Mutex::new(places),
             max_limits,
             max_log_entries: usize::try_from(shape.log_entries).unwrap_or(usize::MAX),
             secret: self.secret.map_or_else(Secret::random, Secret::new),
@@ -211,12 +221,18 @@ fn log_entries(rows: &[Row], shape: &Shape, wanted: Option<u64>) -> Result<u32, 
     if let Some(wanted) = wanted.filter(|wanted| !(1..=most).contains(wanted)) {
         return Err(Error::range("max_log_entries", wanted, format!("1 to {most}")));
     }
-    let one_key = rows.iter().map(|row| row.plan.policy().log_entries()).max().unwrap_or(0);
+    let of_row = |of: fn(&Policy) -> u64| {
+        let all = rows.iter().map(|row| {
+            of(row.plan.policy()).saturating_add(row.plan.shadow().map_or(0, |shadow| of(shadow)))
+        });
+        all.max().unwrap_or(0)
+    };
+    let one_key = of_row(Policy::log_entries);
     if one_key == 0 && wanted.is_none() {
         return Ok(0);
     }
     // One request takes an entry in each log of its policy.
-    let logs = number(rows.iter().map(|row| row.plan.policy().logs()).max().unwrap_or(0));
+    let logs = of_row(|policy| number(policy.logs()));
     if let Some(wanted) = wanted.filter(|wanted| *wanted < logs) {
         let expected = format!("at least {logs}, one for each sliding log of a policy");
         return Err(Error::range("max_log_entries", wanted, expected));

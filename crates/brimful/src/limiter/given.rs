@@ -4,8 +4,9 @@ use super::Limiter;
 use crate::decision::Decision;
 use crate::error::Error;
 use crate::key::AsKey;
-use crate::policy::{Kind, Policy};
+use crate::policy::Policy;
 use crate::rows::Wanted;
+use crate::step::Plan;
 use crate::store::Request;
 use crate::time::Nanos;
 
@@ -48,7 +49,7 @@ impl Limiter {
         let fingerprint = key.with_key(|key| self.secret.fingerprint(key));
         let decision = self.decide_with(fingerprint, policy, cost, now)?;
         if cost > 0 {
-            self.counters.count(decision.is_allowed(), decision.row);
+            self.count(&decision);
         }
         Ok(decision)
     }
@@ -60,11 +61,10 @@ impl Limiter {
         cost: u64,
         now: Nanos,
     ) -> Result<Decision, Error> {
-        match policy.kind() {
-            Kind::Unlimited => return Ok(Decision { row: u32::MAX, ..Decision::UNLIMITED }),
-            Kind::Blocked => return Ok(Decision { row: u32::MAX, ..Decision::BLOCKED }),
-            Kind::Limits(_) => self.has_room_for(policy)?,
+        if policy.limits().is_empty() {
+            return Ok(Plan::alone(policy).fixed().unwrap_or(Decision::UNLIMITED));
         }
+        self.has_room_for(policy, None)?;
         let given = match self.rows.give(policy) {
             Ok(given) => given,
             Err(_) => {
@@ -81,9 +81,14 @@ impl Limiter {
         Ok(self.store.known(&request).unwrap_or_else(|| self.store.newcomer(row, &request)))
     }
 
-    /// Whether the slots and the arena were built for such a policy.
-    fn has_room_for(&self, policy: &Policy) -> Result<(), Error> {
-        let limits = policy.limits().len();
+    /// Whether the slots and the arena were built for such a policy, with another on trial.
+    pub(super) fn has_room_for(
+        &self,
+        policy: &Policy,
+        shadow: Option<&Policy>,
+    ) -> Result<(), Error> {
+        let both = || std::iter::once(policy).chain(shadow);
+        let limits: usize = both().map(|policy| policy.limits().len()).sum();
         if limits > self.max_limits {
             let expected = format!(
                 "at most {}, the widest that the limiter was built for (`max_limits`)",
@@ -91,7 +96,8 @@ impl Limiter {
             );
             return Err(Error::range("the number of limits", limits, expected));
         }
-        let (logs, entries) = (policy.logs(), self.max_log_entries);
+        let logs: usize = both().map(Policy::logs).sum();
+        let entries = self.max_log_entries;
         if logs > entries {
             let expected = format!("at least {logs}, one for each sliding log of the policy");
             return Err(Error::range("max_log_entries", entries, expected));

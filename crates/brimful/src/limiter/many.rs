@@ -3,7 +3,6 @@
 use super::Limiter;
 use crate::decision::Decision;
 use crate::key::AsKey;
-use crate::rows::Tier;
 use crate::time::Nanos;
 
 /// Keys that are looked for side by side: enough for a processor to wait for all of their memory at
@@ -65,7 +64,7 @@ impl Limiter {
             self.store.touch(fingerprints.get(..batch.len()).unwrap_or(&[]));
             let now = *now.get_or_insert_with(&read_clock);
             for (fingerprint, key) in fingerprints.iter().zip(batch) {
-                out.push(self.decide_by(*fingerprint, key, (cost, false), Tier::NONE, || now));
+                out.push(self.decide_by(*fingerprint, key, (cost, false), self.anybody(), || now));
             }
         }
     }

@@ -1,11 +1,12 @@
 //! A limiter as the callers of one tier see it.
 
-use super::{AllDecision, Limiter};
+use super::{AllDecision, Asking, Limiter};
 use crate::decision::Decision;
 use crate::error::Error;
 use crate::key::AsKey;
 use crate::rows::Tier;
 use crate::step::{Answer, Outcome};
+use crate::sync;
 use crate::time::Nanos;
 
 /// A limiter as the callers of one tier see it: the verbs of [`Limiter`] that decide, by the tier's
@@ -49,19 +50,34 @@ use crate::time::Nanos;
 #[derive(Clone, Copy, Debug)]
 pub struct TierLimiter<'a> {
     limiter: &'a Limiter,
-    /// `None`: the rules do not know it.
-    tier: Option<Tier>,
+    name: &'a str,
+    seen: Seen,
+}
+
+/// The tier as the rules of a generation see it.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    asking: Asking,
+    is_known: bool,
 }
 
 impl<'a> TierLimiter<'a> {
-    pub(super) fn new(limiter: &'a Limiter, tier: Option<Tier>) -> Self {
-        Self { limiter, tier }
+    pub(super) fn new(limiter: &'a Limiter, name: &'a str) -> Self {
+        Self { limiter, name, seen: Seen::by(limiter, name) }
     }
 
     /// Whether the rules have this tier.
     #[must_use]
     pub fn is_known(&self) -> bool {
-        self.tier.is_some()
+        self.seen().is_known
+    }
+
+    /// The tier as the rules in force see it. It is looked up once, and again when they were replaced.
+    fn seen(&self) -> Seen {
+        match self.limiter.rows.generation() == self.seen.asking.caller.generation {
+            true => self.seen,
+            false => Seen::by(self.limiter, self.name),
+        }
     }
 
     /// As [`Limiter::allow`].
@@ -123,8 +139,9 @@ impl<'a> TierLimiter<'a> {
         now: impl Fn() -> Nanos,
     ) -> Result<AllDecision, Error> {
         let is_charged = keys.clone().any(|(_, cost)| cost > 0);
-        let decision = self.limiter.decide_all(keys, self.tier.unwrap_or(Tier::NONE), now)?;
-        if self.tier.is_none() && is_charged {
+        let seen = self.seen();
+        let decision = self.limiter.decide_all(keys, seen.asking, now)?;
+        if !seen.is_known && is_charged {
             self.limiter.counters.count_unknown_tier();
         }
         Ok(decision)
@@ -137,9 +154,20 @@ impl<'a> TierLimiter<'a> {
         peek: bool,
         now: impl Fn() -> Nanos,
     ) -> A {
-        if self.tier.is_none() && !peek && cost > 0 {
+        let seen = self.seen();
+        if !seen.is_known && !peek && cost > 0 {
             self.limiter.counters.count_unknown_tier();
         }
-        self.limiter.decide(key, cost, peek, self.tier.unwrap_or(Tier::NONE), now)
+        self.limiter.decide(key, cost, peek, seen.asking, now)
+    }
+}
+
+impl Seen {
+    #[cold]
+    fn by(limiter: &Limiter, name: &str) -> Self {
+        let in_force = sync::read(&limiter.rules);
+        let tier = in_force.rules.tier(name);
+        let named = tier.unwrap_or_else(|| Tier::named(name));
+        Self { asking: Asking { caller: in_force.caller(named), named }, is_known: tier.is_some() }
     }
 }

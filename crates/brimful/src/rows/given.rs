@@ -5,14 +5,12 @@
 
 use std::collections::HashMap;
 
-use super::{Row, Scope};
+use super::{GIVEN, Row, Scope};
+use crate::decision::Origin;
 use crate::error::Error;
 use crate::policy::Policy;
 use crate::step::Plan;
 use crate::sync::{self, AtomicBool, AtomicU64, Mutex, Ordering};
-
-/// Marks the number of a given row, above its place; those of the rules are below.
-const GIVEN: u32 = 1 << 31;
 
 /// The table.
 #[derive(Debug)]
@@ -30,6 +28,8 @@ pub(super) struct Given {
 
 #[derive(Debug)]
 struct Entry {
+    /// As it came.
+    policy: Policy,
     row: Row,
     users: AtomicU64,
     /// Whether the place is in the list of unused ones.
@@ -112,7 +112,7 @@ impl Given {
         };
         let fresh = self.entry_for(policy, place);
         if let Some(entry) = self.entries.get_mut(place) {
-            self.by_content.remove(entry.row.plan.policy());
+            self.by_content.remove(&entry.policy);
             *entry = fresh;
         }
         self.by_content.insert(policy.clone(), place);
@@ -157,10 +157,11 @@ impl Given {
     /// With one user: the call that brings it.
     fn entry_for(&self, policy: &Policy, place: usize) -> Entry {
         self.in_use.fetch_add(1, Ordering::Relaxed);
-        let plan = Plan::new(policy, number(place));
+        let plan = Plan::alone(policy).with_origin(Origin { row: number(place), ..Origin::NONE });
         let shared = self.first_shared.saturating_add(place);
-        let row = Row { plan, scope: Scope::Given, shared };
-        Entry { row, users: AtomicU64::new(1), is_listed: AtomicBool::new(false) }
+        let row = Row { shared, ..Row::new(plan, Scope::Nobody, 0) };
+        let policy = policy.clone();
+        Entry { policy, row, users: AtomicU64::new(1), is_listed: AtomicBool::new(false) }
     }
 
     fn entry(&self, number: u32) -> Option<(usize, &Entry)> {

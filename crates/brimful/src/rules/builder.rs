@@ -1,10 +1,12 @@
 //! Takes rules one by one, and checks that no two of them say different things of one key.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use super::pairs::{self, Levels};
 use super::pattern::{Part, Pattern};
-use super::patterns::Patterns;
+use super::patterns::{End, Patterns};
+use super::said::Said;
 use super::segments::Segments;
 use super::{KeyHash, Rules, Secret};
 use crate::error::Error;
@@ -19,10 +21,13 @@ use crate::step::Plan;
 pub struct RulesBuilder {
     /// Different policies, by content.
     numbers: HashMap<Policy, u32>,
-    default: Option<u32>,
-    exact: HashMap<KeyHash, u32>,
-    tiers: HashMap<Box<str>, u32>,
-    patterns: HashMap<Pattern, u32>,
+    default: Said,
+    exact: HashMap<KeyHash, Said>,
+    tiers: HashMap<Box<str>, Said>,
+    members: HashMap<KeyHash, Box<str>>,
+    patterns: HashMap<Pattern, End>,
+    /// Calls of [`pattern`](Self::pattern).
+    pattern_calls: u32,
     secret: Secret,
     fault: Option<Error>,
 }
@@ -31,10 +36,12 @@ impl RulesBuilder {
     pub(super) fn new() -> Self {
         Self {
             numbers: HashMap::new(),
-            default: None,
+            default: Said::NOTHING,
             exact: HashMap::new(),
             tiers: HashMap::new(),
+            members: HashMap::new(),
             patterns: HashMap::new(),
+            pattern_calls: 0,
             secret: Secret::random(),
             fault: None,
         }
@@ -43,8 +50,8 @@ impl RulesBuilder {
     /// The policy of every key that nothing else is said of. Needed, once.
     #[must_use]
     pub fn default(mut self, policy: impl Into<Policy>) -> Self {
-        let policy = self.number(policy.into());
-        if let Some(before) = self.default.replace(policy) {
+        let (policy, is_shadow) = self.number(policy.into());
+        if let Some(before) = self.default.say(policy, is_shadow) {
             self.twice("there are two default policies", before, policy, "keep one");
         }
         self
@@ -54,9 +61,10 @@ impl RulesBuilder {
     /// each takes about 50 bytes, and different policies are kept once.
     #[must_use]
     pub fn exact(mut self, key: impl AsKey, policy: impl Into<Policy>) -> Self {
-        let policy = self.number(policy.into());
+        let (policy, is_shadow) = self.number(policy.into());
         key.with_key(|key| {
-            if let Some(before) = self.exact.insert(self.secret.hash(key), policy) {
+            let said = self.exact.entry(self.secret.hash(key)).or_insert(Said::NOTHING);
+            if let Some(before) = said.say(policy, is_shadow) {
                 let what = format!("the key `{}` has two exact overrides", shown(key));
                 self.twice(what, before, policy, "give each key one override");
             }
@@ -68,25 +76,50 @@ impl RulesBuilder {
     /// [`Limit::named`](crate::Limit::named).
     #[must_use]
     pub fn tier(mut self, name: &str, policy: impl Into<Policy>) -> Self {
-        let policy = self.number(policy.into());
+        let (policy, is_shadow) = self.number(policy.into());
         if let Err(fault) = check_name("tier", name) {
             self.fault.get_or_insert(fault);
-        } else if let Some(before) = self.tiers.insert(name.into(), policy) {
+            return self;
+        }
+        let said = self.tiers.entry(name.into()).or_insert(Said::NOTHING);
+        if let Some(before) = said.say(policy, is_shadow) {
             self.twice(format!("the tier `{name}` is given twice"), before, policy, "keep one");
         }
+        self
+    }
+
+    /// Makes a key a member of a tier: callers who name no tier, or one that the rules do not know, get
+    /// that tier's policy for it. There may be millions, as for [`exact`](Self::exact).
+    #[must_use]
+    pub fn member(mut self, key: impl AsKey, tier: &str) -> Self {
+        key.with_key(|key| {
+            let before = self.members.insert(self.secret.hash(key), tier.into());
+            if let Some(before) = before {
+                let what = format!(
+                    "the key `{}` is a member twice: of `{before}` and of `{tier}`",
+                    shown(key)
+                );
+                self.fault.get_or_insert(Error::conflict(what, "give each key one tier"));
+            }
+        });
         self
     }
 
     /// The policy of keys that match a pattern ([`Rules`] says how patterns are written).
     #[must_use]
     pub fn pattern(mut self, pattern: &str, policy: impl Into<Policy>) -> Self {
-        let policy = self.number(policy.into());
+        let (policy, is_shadow) = self.number(policy.into());
+        let call = self.pattern_calls;
+        self.pattern_calls = call.saturating_add(1);
         match Pattern::parse(pattern) {
             Err(fault) => {
                 self.fault.get_or_insert(fault);
             }
             Ok(parsed) => {
-                if let Some(before) = self.patterns.insert(parsed, policy) {
+                let end = self.patterns.entry(parsed).or_insert(End::NOTHING);
+                let before = end.said.say(policy, is_shadow);
+                end.numbers.say(call, is_shadow);
+                if let Some(before) = before {
                     let what = format!("the pattern `{pattern}` is given twice");
                     self.twice(what, before, policy, "keep one, or make one more specific");
                 }
@@ -98,68 +131,132 @@ impl RulesBuilder {
     /// Checks the rules.
     ///
     /// # Errors
-    /// There is no default or more than one, a key, a tier or a pattern is given twice, or a tier's
-    /// name or a pattern cannot be read.
-    pub fn build(self) -> Result<Rules, Error> {
-        if let Some(fault) = self.fault {
+    /// There is no default or more than one, a key, a tier or a pattern is given twice, a key is a member
+    /// of two tiers or of one that is not there, a tier's name or a pattern cannot be read, or a policy
+    /// on trial has too many limits for a key that has the enforced ones as well.
+    pub fn build(mut self) -> Result<Rules, Error> {
+        if let Some(fault) = self.fault.take() {
             return Err(fault);
         }
-        let Some(default) = self.default else {
-            let expected = "name one with `default`; to admit such keys, `Policy::unlimited()`";
-            return Err(Error::conflict("there is no default policy", expected));
-        };
-        let policies = in_order(self.numbers);
+        self.check_default()?;
+        let tiers = self.tiers_by_number();
+        let pairs = self.levels(&tiers)?.pairs()?;
+        let policies = in_order(std::mem::take(&mut self.numbers));
         let mut rows = RowsOf { policies: &policies, rows: Vec::new(), numbers: HashMap::new() };
         let no_tier = Scope::Tier(Tier::NONE);
-        rows.number(default, no_tier);
-        let mut rules = Rules {
-            default: policies.get(index(default)).cloned().unwrap_or(Policy::blocked()),
-            rows: [].into(),
-            policies: policies.len(),
-            exact: self.exact,
-            tiers: HashMap::with_capacity(self.tiers.len()),
-            tier_rows: [].into(),
-            patterns: Patterns::new(self.secret),
-            secret: self.secret,
-        };
         // Rows are numbered in an order that the maps' own does not change.
-        let mut tier_rows = Vec::with_capacity(self.tiers.len());
-        let mut tiers: Vec<_> = self.tiers.into_iter().collect();
-        tiers.sort_unstable_by_key(|(_, policy)| *policy);
-        for (place, (name, policy)) in (0..).zip(tiers) {
-            let tier = Tier::at(place);
-            tier_rows.push(rows.number(policy, Scope::Tier(tier)));
-            rules.tiers.insert(name, tier);
+        let default = rows.said(self.default, no_tier);
+        let mut patterns: Vec<(Pattern, End)> = self.patterns.into_iter().collect();
+        patterns.sort_unstable_by_key(|(_, end)| (end.numbers.enforced(), end.numbers.shadow()));
+        let mut tree = Patterns::new(self.secret);
+        let of_tiers: Vec<_> = tiers
+            .iter()
+            .map(|(_, tier, said)| (*tier, rows.said(*said, Scope::Tier(*tier))))
+            .collect();
+        for (pattern, end) in patterns {
+            tree.insert(&pattern, End { said: rows.said(end.said, no_tier), ..end });
         }
-        let mut patterns: Vec<_> = self.patterns.into_iter().collect();
-        patterns.sort_unstable_by_key(|(_, policy)| *policy);
-        for (pattern, policy) in patterns {
-            rules.patterns.insert(&pattern, rows.number(policy, no_tier));
-        }
-        let mut overrides: Vec<u32> = rules.exact.values().copied().collect();
+        let mut overrides: Vec<u32> =
+            self.exact.values().filter_map(|said| said.enforced()).collect();
         overrides.sort_unstable();
         overrides.dedup();
         for policy in overrides {
-            rows.number(policy, Scope::EveryTier);
+            rows.number(policy, None, Scope::EveryTier);
         }
-        for policy in rules.exact.values_mut() {
-            *policy = rows.number(*policy, Scope::EveryTier);
+        for said in self.exact.values_mut() {
+            *said = rows.said(*said, Scope::EveryTier);
         }
-        // Rows and the numbers of rows that come with calls share 32 bits.
-        let most = 1 << 31;
-        if rows.rows.len() > most {
-            let expected = format!("at most {most}, each counted once for each tier");
+        let names: HashMap<Box<str>, Tier> =
+            tiers.iter().map(|(name, tier, _)| (name.clone(), *tier)).collect();
+        let members: HashMap<KeyHash, Tier> = std::mem::take(&mut self.members)
+            .into_iter()
+            .filter_map(|(key, name)| Some((key, *names.get(&name)?)))
+            .collect();
+        let with_members: HashSet<Tier> = members.values().copied().collect();
+        let of_members = tiers
+            .iter()
+            .filter(|(_, tier, _)| with_members.contains(tier))
+            .map(|(_, tier, said)| (*tier, rows.said(*said, no_tier)))
+            .collect();
+        let mut numbered_pairs = HashMap::with_capacity(pairs.len());
+        for pair @ (enforced, shadow, tier) in pairs {
+            rows.check_fits(enforced, shadow)?;
+            numbered_pairs.insert(pair, rows.number(enforced, Some(shadow), Scope::Tier(tier)));
+        }
+        // Numbers of rows have other marks in their upper bits.
+        if rows.rows.len() > Row::MOST {
+            let expected = format!("at most {}, each counted once for each tier", Row::MOST);
             return Err(Error::range("policies", rows.rows.len(), expected));
         }
-        rules.rows = rows.rows.into();
-        rules.tier_rows = tier_rows.into();
-        Ok(rules)
+        Ok(Rules {
+            rows: rows.rows.into(),
+            policies: policies.into(),
+            default,
+            exact: self.exact,
+            names,
+            tiers: of_tiers.into_iter().collect(),
+            members,
+            of_members,
+            patterns: tree,
+            pairs: numbered_pairs,
+            secret: self.secret,
+        })
     }
 
-    /// The number of a policy, the same for the same content.
-    fn number(&mut self, policy: Policy) -> u32 {
+    /// There is a default; what is on trial for all keys is so beside `unlimited`.
+    fn check_default(&mut self) -> Result<(), Error> {
+        if self.default == Said::NOTHING {
+            let expected = "name one with `default`; to admit such keys, `Policy::unlimited()`";
+            return Err(Error::conflict("there is no default policy", expected));
+        }
+        if self.default.enforced().is_none() {
+            let (unlimited, _) = self.number(Policy::unlimited());
+            self.default.say(unlimited, false);
+        }
+        Ok(())
+    }
+
+    /// The tiers, in the order in which their policies were given.
+    fn tiers_by_number(&self) -> Vec<(Box<str>, Tier, Said)> {
+        let named = self.tiers.iter().map(|(name, said)| (name.clone(), Tier::named(name), *said));
+        let mut tiers: Vec<_> = named.collect();
+        tiers.sort_unstable_by(|(name, _, said), (other_name, _, other)| {
+            let order = |said: &Said| (said.enforced(), said.shadow());
+            order(said).cmp(&order(other)).then_with(|| name.cmp(other_name))
+        });
+        tiers
+    }
+
+    fn levels(&self, tiers: &[(Box<str>, Tier, Said)]) -> Result<Levels, Error> {
+        let by_tier: HashMap<Tier, Said> =
+            tiers.iter().map(|(_, tier, said)| (*tier, *said)).collect();
+        if by_tier.len() < tiers.len() {
+            // Two names of a hundred have one hash in one case of 10^15.
+            let expected = "give one of them another name";
+            return Err(Error::conflict("two tiers cannot be told apart", expected));
+        }
+        let mut with_members = HashSet::new();
+        for name in self.members.values() {
+            if !self.tiers.contains_key(name) {
+                let what = format!("a key is a member of the tier `{name}`, which is not there");
+                return Err(Error::conflict(what, "name it with `tier`"));
+            }
+            with_members.insert(Tier::named(name));
+        }
+        Ok(Levels {
+            exact: self.exact.values().copied().collect(),
+            tiers: by_tier,
+            with_members,
+            patterns: self.patterns.values().map(|end| end.said).collect(),
+            default: self.default,
+        })
+    }
+
+    /// The number of a policy, the same for the same content, and whether it is on trial.
+    fn number(&mut self, policy: Policy) -> (u32, bool) {
         let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
-        *self.numbers.entry(policy).or_insert(next)
+        let is_shadow = policy.is_shadow();
+        (*self.numbers.entry(policy).or_insert(next), is_shadow)
     }
 
     fn twice(&mut self, what: impl fmt::Display, before: u32, after: u32, expected: &str) {
@@ -174,17 +271,31 @@ impl RulesBuilder {
 
 /// Rules with nothing but a default.
 pub(super) fn with_default(policy: Policy) -> Rules {
-    let plan = Plan::new(&policy, Rules::DEFAULT);
-    let row = Row { plan, scope: Scope::Tier(Tier::NONE), shared: 0 };
+    let (policies, shadow) = match policy.is_shadow() {
+        true => (vec![Policy::unlimited(), policy], Some(1)),
+        false => (vec![policy], None),
+    };
+    let mut rows = RowsOf { policies: &policies, rows: Vec::new(), numbers: HashMap::new() };
+    let no_tier = Scope::Tier(Tier::NONE);
+    let mut default = Said::NOTHING;
+    default.say(rows.number(0, None, no_tier), false);
+    let mut pairs = HashMap::new();
+    if let Some(shadow) = shadow {
+        default.say(shadow, true);
+        pairs.insert((0, shadow, Tier::NONE), rows.number(0, Some(shadow), no_tier));
+    }
     let secret = Secret::random();
     Rules {
-        default: policy,
-        rows: [row].into(),
-        policies: 1,
+        rows: rows.rows.into(),
+        policies: policies.into(),
+        default,
         exact: HashMap::new(),
+        names: HashMap::new(),
         tiers: HashMap::new(),
-        tier_rows: [].into(),
+        members: HashMap::new(),
+        of_members: HashMap::new(),
         patterns: Patterns::new(secret),
+        pairs,
         secret,
     }
 }
@@ -193,20 +304,31 @@ pub(super) fn with_default(policy: Policy) -> Rules {
 struct RowsOf<'a> {
     policies: &'a [Policy],
     rows: Vec<Row>,
-    numbers: HashMap<(u32, Scope), u32>,
+    numbers: HashMap<(u32, Option<u32>, Scope), u32>,
 }
 
 impl RowsOf<'_> {
-    fn number(&mut self, policy: u32, scope: Scope) -> u32 {
+    /// What is said, with the enforced policy's row in that scope.
+    fn said(&mut self, said: Said, scope: Scope) -> Said {
+        said.with_row(|policy| self.number(policy, None, scope))
+    }
+
+    fn number(&mut self, policy: u32, shadow: Option<u32>, scope: Scope) -> u32 {
         let next = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
-        let number = *self.numbers.entry((policy, scope)).or_insert(next);
+        let number = *self.numbers.entry((policy, shadow, scope)).or_insert(next);
         if number == next
             && let Some(content) = self.policies.get(index(policy))
         {
-            let plan = Plan::new(content, number);
-            self.rows.push(Row { plan, scope, shared: index(policy) });
+            let shadow = shadow.and_then(|shadow| self.policies.get(index(shadow)));
+            self.rows.push(Row::new(Plan::new(content, shadow), scope, policy));
         }
         number
+    }
+
+    /// Whether a key has levels for both.
+    fn check_fits(&self, enforced: u32, shadow: u32) -> Result<(), Error> {
+        let policies = self.policies.get(index(enforced)).zip(self.policies.get(index(shadow)));
+        policies.map_or(Ok(()), |(enforced, shadow)| pairs::fits(enforced, shadow))
     }
 }
 
@@ -254,9 +376,10 @@ impl fmt::Debug for RulesBuilder {
     /// How many of each kind; no key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RulesBuilder")
-            .field("has_default", &self.default.is_some())
+            .field("has_default", &(self.default != Said::NOTHING))
             .field("exact", &self.exact.len())
             .field("tiers", &self.tiers.len())
+            .field("members", &self.members.len())
             .field("patterns", &self.patterns.len())
             .field("policies", &self.numbers.len())
             .field("fault", &self.fault)

@@ -11,11 +11,12 @@
 use std::collections::HashMap;
 
 use super::pattern::{Part, Pattern};
+use super::said::Said;
 use super::segments::{Segment, Segments};
 use crate::hash::{KeyHash, Secret};
 use crate::key::Key;
 
-/// A tree of patterns, each with a row.
+/// A tree of patterns, each with what is said of the keys that match it.
 #[derive(Clone, Debug)]
 pub(super) struct Patterns {
     /// The first is the root; empty without patterns.
@@ -32,10 +33,22 @@ struct Node {
     has_literals: bool,
     /// The lengths of the ways that are prefixes, longest first; 0 is `*`.
     lengths: Vec<usize>,
-    /// The row of the pattern that ends here.
-    end: Option<u32>,
-    /// The row of the pattern that goes on with `**`.
-    open: Option<u32>,
+    /// The pattern that ends here.
+    end: Option<End>,
+    /// The pattern that goes on with `**`.
+    open: Option<End>,
+}
+
+/// What is known of a pattern.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    pub(super) said: Said,
+    /// By which calls of the builder it was given: the enforced rule, and the one on trial.
+    pub(super) numbers: Said,
+}
+
+impl End {
+    pub(super) const NOTHING: Self = Self { said: Said::NOTHING, numbers: Said::NOTHING };
 }
 
 impl Patterns {
@@ -48,7 +61,7 @@ impl Patterns {
     }
 
     /// Adds a pattern that is not there yet.
-    pub(super) fn insert(&mut self, pattern: &Pattern, row: u32) {
+    pub(super) fn insert(&mut self, pattern: &Pattern, end: End) {
         let mut at = 0;
         if self.nodes.is_empty() {
             self.nodes.push(Node::default());
@@ -70,35 +83,47 @@ impl Patterns {
         }
         if let Some(node) = self.node_mut(at) {
             let place = if pattern.open { &mut node.open } else { &mut node.end };
-            *place = Some(row);
+            *place = Some(end);
             self.count += 1;
         }
     }
 
-    /// The row of the most specific pattern that matches the key.
-    pub(super) fn find(&self, key: Key<'_>) -> Option<u32> {
-        if self.nodes.is_empty() {
-            return None;
-        }
-        self.walk(0, Segments::of(key).as_slice())
+    /// What the patterns that match the key say, the more specific ones first.
+    pub(super) fn find(&self, key: Key<'_>) -> Said {
+        let mut said = Said::NOTHING;
+        self.each(key, &mut |end| {
+            said = said.then(end.said);
+            said.enforced().is_some()
+        });
+        said
     }
 
-    /// Recurs once for each segment of a pattern, so at most
+    /// Visits the patterns that match the key, the more specific ones first, up to one for which `visit`
+    /// says that it is enough.
+    pub(super) fn each(&self, key: Key<'_>, visit: &mut dyn FnMut(&End) -> bool) {
+        if !self.nodes.is_empty() {
+            self.walk(0, Segments::of(key).as_slice(), visit);
+        }
+    }
+
+    /// Says whether it was enough. Recurs once for each segment of a pattern, so at most
     /// [`MAX_SEGMENTS`](super::segments::MAX_SEGMENTS) deep.
-    fn walk(&self, at: u32, segments: &[Segment<'_>]) -> Option<u32> {
-        let node = self.nodes.get(usize::try_from(at).ok()?)?;
+    fn walk(&self, at: u32, segments: &[Segment<'_>], visit: &mut dyn FnMut(&End) -> bool) -> bool {
+        let Some(node) = usize::try_from(at).ok().and_then(|at| self.nodes.get(at)) else {
+            return false;
+        };
         let Some((segment, rest)) = segments.split_first() else {
-            return node.end.or(node.open);
+            return [&node.end, &node.open].into_iter().flatten().any(&mut *visit);
         };
         let segment = segment.as_bytes();
         let literal = node.has_literals.then(|| self.literal(at, segment));
         let prefixes = node.lengths.iter().filter_map(|length| segment.get(..*length));
         let prefixes = prefixes.map(|prefix| self.prefix(at, prefix));
-        literal
-            .into_iter()
-            .chain(prefixes)
-            .find_map(|way| self.walk(*self.ways.get(&way)?, rest))
-            .or(node.open)
+        let is_enough = literal.into_iter().chain(prefixes).any(|way| {
+            let to = self.ways.get(&way);
+            to.is_some_and(|to| self.walk(*to, rest, visit))
+        });
+        is_enough || node.open.iter().any(visit)
     }
 
     /// The way from a node by a literal.

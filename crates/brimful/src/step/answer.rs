@@ -1,24 +1,38 @@
 //! What a caller is told: the whole decision, or only whether.
 
-use super::{Plan, Ruling};
+use super::{Ruling, Terms};
+use crate::algorithm::Machine;
 use crate::algorithm::arena::Arena;
-use crate::decision::Decision;
+use crate::decision::{Decision, Origin};
 
 /// What a call returns. The less it says, the less is worked out.
 pub(crate) trait Answer: From<Decision> {
     /// From a ruling that was not yet applied.
-    fn of<const N: usize>(plan: &Plan, ruling: &Ruling<N>, cost: u64, arena: &Arena) -> Self;
+    fn of<const N: usize, M: AsRef<[Machine]>>(
+        terms: &Terms<M>,
+        ruling: &Ruling<N>,
+        cost: u64,
+        arena: &Arena,
+    ) -> Self;
 
     fn is_allowed(&self) -> bool;
 
+    /// What is on trial would have denied it.
+    fn would_deny(&self) -> bool;
+
     /// The row that decided.
-    fn row(&self) -> u32;
+    fn origin(&self) -> Origin;
 }
 
 impl Answer for Decision {
     #[inline]
-    fn of<const N: usize>(plan: &Plan, ruling: &Ruling<N>, cost: u64, arena: &Arena) -> Self {
-        plan.decision(ruling, cost, arena)
+    fn of<const N: usize, M: AsRef<[Machine]>>(
+        terms: &Terms<M>,
+        ruling: &Ruling<N>,
+        cost: u64,
+        arena: &Arena,
+    ) -> Self {
+        terms.decision(ruling, cost, arena)
     }
 
     #[inline]
@@ -27,8 +41,13 @@ impl Answer for Decision {
     }
 
     #[inline]
-    fn row(&self) -> u32 {
-        self.row
+    fn would_deny(&self) -> bool {
+        self.would_deny
+    }
+
+    #[inline]
+    fn origin(&self) -> Origin {
+        self.origin
     }
 }
 
@@ -36,19 +55,27 @@ impl Answer for Decision {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     is_allowed: bool,
-    row: u32,
+    would_deny: bool,
+    origin: Origin,
 }
 
 impl From<Decision> for Outcome {
     fn from(decision: Decision) -> Self {
-        Self { is_allowed: decision.is_allowed(), row: decision.row }
+        let Decision { would_deny, origin, .. } = decision;
+        Self { is_allowed: decision.is_allowed(), would_deny, origin }
     }
 }
 
 impl Answer for Outcome {
     #[inline]
-    fn of<const N: usize>(plan: &Plan, ruling: &Ruling<N>, _cost: u64, _arena: &Arena) -> Self {
-        Self { is_allowed: ruling.is_admitted, row: plan.row }
+    fn of<const N: usize, M: AsRef<[Machine]>>(
+        terms: &Terms<M>,
+        ruling: &Ruling<N>,
+        _cost: u64,
+        _arena: &Arena,
+    ) -> Self {
+        let Ruling { is_admitted, would_deny, .. } = *ruling;
+        Self { is_allowed: is_admitted, would_deny, origin: terms.origin }
     }
 
     #[inline]
@@ -57,7 +84,12 @@ impl Answer for Outcome {
     }
 
     #[inline]
-    fn row(&self) -> u32 {
-        self.row
+    fn would_deny(&self) -> bool {
+        self.would_deny
+    }
+
+    #[inline]
+    fn origin(&self) -> Origin {
+        self.origin
     }
 }

@@ -12,8 +12,8 @@
 use core::cmp::Reverse;
 
 use super::{Plan, Settled, State, Step};
-use crate::algorithm::Moment;
 use crate::algorithm::arena::Arena;
+use crate::algorithm::{Machine, Moment};
 use crate::limit::Limit;
 use crate::policy::Policy;
 use crate::time::Nanos;
@@ -108,19 +108,21 @@ impl Plan {
         arena: &mut Arena,
     ) -> Levels {
         let mut levels = Levels::default();
-        let matched = self.machines.iter().zip(self.matches(old));
+        let matched = self.machines().iter().zip(self.matches(old));
         for (place, (level, (new, from))) in levels.iter_mut().zip(matched).enumerate() {
             let from = from.and_then(|from| old.machines.get(from).zip(owed.get(from)));
-            if let Some((old, owed)) = from {
+            // For what is on trial no runs are looked for.
+            let begins_trial = |old: &Machine| place >= self.enforced && new.begins_log(old);
+            if let Some((old, owed)) = from.filter(|(old, _)| !begins_trial(old)) {
                 *level = new.take_over(old, *owed, at, look.then_some(place), arena);
             }
         }
         levels
     }
 
-    /// Which limits are logs that begin with what was counted elsewhere.
+    /// Which of the limits that are enforced are logs that begin with what was counted elsewhere.
     fn logs_that_begin(&self, old: &Self) -> impl Iterator<Item = bool> {
-        let matched = self.machines.iter().zip(self.matches(old));
+        let matched = self.machines().iter().zip(self.matches(old)).take(self.enforced);
         matched.map(|(new, from)| {
             from.and_then(|place| old.machines.get(place)).is_some_and(|old| new.begins_log(old))
         })
@@ -129,7 +131,7 @@ impl Plan {
     /// Which of the old limits are logs that go on as logs.
     fn logs_that_go_on(&self, old: &Self) -> [bool; Policy::MAX_LIMITS] {
         let mut go_on = [false; Policy::MAX_LIMITS];
-        let matched = self.machines.iter().zip(self.matches(old));
+        let matched = self.machines().iter().zip(self.matches(old));
         for (new, from) in matched.filter(|(new, _)| new.is_log()) {
             let old = from.and_then(|from| old.machines.get(from).zip(go_on.get_mut(from)));
             if let Some((old, place)) = old {
@@ -140,37 +142,85 @@ impl Plan {
     }
 
     fn matches(&self, old: &Self) -> Matches {
-        let (new, old) = (self.policy.limits(), old.policy.limits());
-        let mut matches = Matches::default();
-        let mut taken = [false; Policy::MAX_LIMITS];
-        let mut pair = |order: &[usize], old_order: &[usize], same: fn(&Limit, &Limit) -> bool| {
-            for place in order {
-                let Some((limit, from)) = new.get(*place).zip(matches.get_mut(*place)) else {
-                    continue;
-                };
-                let left = |other: &&usize| {
-                    let is_left = taken.get(**other).is_some_and(|taken| !taken);
-                    is_left && old.get(**other).is_some_and(|other| same(limit, other))
-                };
-                if from.is_none()
-                    && let Some(found) = old_order.iter().find(left)
-                {
-                    *from = Some(*found);
-                    if let Some(taken) = taken.get_mut(*found) {
-                        *taken = true;
-                    }
-                }
+        let (new, old) = (Side::of(self), Side::of(old));
+        let mut pairing =
+            Pairing { new: &new, old: &old, matches: Matches::default(), taken: [false; MOST] };
+        let same_name = |new: &Limit, old: &Limit| new.name() == old.name();
+        let same_period = |new: &Limit, old: &Limit| new.period() == old.period();
+        let (by_length, old_by_length) = (new.longest_first(), old.longest_first());
+        // What is enforced goes on from what was, before it goes on from what was on trial.
+        pairing.pair(&IN_ORDER, &IN_ORDER, true, same_name);
+        pairing.pair(&IN_ORDER, &IN_ORDER, false, same_name);
+        pairing.pair(&IN_ORDER, &IN_ORDER, true, same_period);
+        pairing.pair(&by_length, &old_by_length, true, |_, _| true);
+        pairing.pair(&IN_ORDER, &IN_ORDER, false, same_period);
+        pairing.pair(&by_length, &old_by_length, false, |_, _| true);
+        pairing.matches
+    }
+}
+
+const MOST: usize = Policy::MAX_LIMITS;
+const IN_ORDER: [usize; MOST] = [0, 1, 2, 3, 4, 5, 6, 7];
+
+/// The limits before or after a change.
+struct Side<'a> {
+    limits: [Option<&'a Limit>; MOST],
+    enforced: usize,
+}
+
+impl<'a> Side<'a> {
+    fn of(plan: &'a Plan) -> Self {
+        let mut limits = [None; MOST];
+        for (place, limit) in limits.iter_mut().zip(plan.limits()) {
+            *place = Some(limit);
+        }
+        Self { limits, enforced: plan.enforced }
+    }
+
+    fn get(&self, place: usize) -> Option<&'a Limit> {
+        self.limits.get(place).copied().flatten()
+    }
+
+    fn longest_first(&self) -> [usize; MOST] {
+        let mut order = IN_ORDER;
+        order.sort_by_key(|place| Reverse(self.get(*place).map(Limit::period)));
+        order
+    }
+}
+
+/// Which new limit goes on from which old one, as far as it is known.
+struct Pairing<'a> {
+    new: &'a Side<'a>,
+    old: &'a Side<'a>,
+    matches: Matches,
+    taken: [bool; MOST],
+}
+
+impl Pairing<'_> {
+    /// Gives the new limits that have none the first old ones that are left and like them; of the same
+    /// kind, enforced or on trial, or of any.
+    fn pair(
+        &mut self,
+        order: &[usize],
+        old_order: &[usize],
+        same_kind: bool,
+        alike: fn(&Limit, &Limit) -> bool,
+    ) {
+        for place in order {
+            let Some(limit) = self.new.get(*place) else { continue };
+            let is_like = |other: &&usize| {
+                let is_left = self.taken.get(**other).is_some_and(|taken| !taken);
+                let kinds = [*place < self.new.enforced, **other < self.old.enforced];
+                let is_alike = self.old.get(**other).is_some_and(|other| alike(limit, other));
+                is_left && is_alike && (!same_kind || kinds == [kinds[0]; 2])
+            };
+            let found = old_order.iter().find(is_like).copied();
+            let Some(from) = self.matches.get_mut(*place).filter(|from| from.is_none()) else {
+                continue;
+            };
+            if let Some((found, taken)) = found.and_then(|at| Some((at, self.taken.get_mut(at)?))) {
+                (*from, *taken) = (Some(found), true);
             }
-        };
-        const IN_ORDER: [usize; Policy::MAX_LIMITS] = [0, 1, 2, 3, 4, 5, 6, 7];
-        let longest_first = |limits: &[Limit]| {
-            let mut order = IN_ORDER;
-            order.sort_by_key(|place| Reverse(limits.get(*place).map(Limit::period)));
-            order
-        };
-        pair(&IN_ORDER, &IN_ORDER, |new, old| new.name() == old.name());
-        pair(&IN_ORDER, &IN_ORDER, |new, old| new.period() == old.period());
-        pair(&longest_first(new), &longest_first(old), |_, _| true);
-        matches
+        }
     }
 }

@@ -137,7 +137,7 @@ impl Store {
                 self.tidy(runs, &call.request(0));
                 for (key, decision) in decisions.iter().enumerate() {
                     let is_new = is_new.get(key).is_some_and(|is_new| *is_new);
-                    if is_new && self.shared_owes(decision.row, &call.request(key)) {
+                    if is_new && self.shared_owes(decision.origin.row, &call.request(key)) {
                         self.counters.left_shared.add(1);
                     }
                 }
@@ -172,19 +172,20 @@ impl Store {
         let mut runs = self.runs();
         let Call { charges, wanted, .. } = *call;
         let together = Together { store: self, charges, wanted, rows: &rows, now, effort };
-        together.decide(&mut sets, shared.as_mut(), call.rows, runs.get())
+        together.decide(&mut sets, shared.as_mut(), runs.get())
     }
 
     /// Of which keys the rules have to be asked: those without a slot, or with one that was
     /// resolved to something else than the call wants.
     fn unasked<N>(&self, call: &Call<'_, N>, sets: &Locked<'_>) -> Asked {
         let mut asked = [false; MOST_KEYS];
+        let rows = call.rows.hold();
         for (asked, charge) in asked.iter_mut().zip(call.charges) {
             if matches!(charge.ruled, Ruled::Unasked) {
                 let found = sets.find(self, charge.fingerprint);
-                let plan =
-                    found.and_then(|(_, slot)| call.rows.fixed_plan_for(slot.row, call.wanted));
-                *asked = plan.is_none();
+                *asked = found.is_none_or(|(_, slot)| {
+                    !rows.serves(slot.row, call.wanted) || rows.is_kept(slot.row)
+                });
             }
         }
         asked
@@ -214,10 +215,9 @@ impl Charge {
         }
     }
 
-    /// The place of the state that keys of its policy share. (The rows of rules are always there,
-    /// so that they need not be held for this: shared states are locked before them.)
+    /// The place of the state that keys of its policy share. (Rows are held only to look it up: shared
+    /// states are locked before them.)
     fn shared(&self, rows: &Rows) -> Option<usize> {
-        let row = rows.fixed().get(usize::try_from(self.row()?).ok()?)?;
-        Some(row.shared)
+        Some(rows.hold().get(self.row()?)?.shared)
     }
 }

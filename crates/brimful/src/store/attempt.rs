@@ -2,10 +2,10 @@
 
 use super::full::Full;
 use super::room::is_free;
-use super::{Pair, Request, Set, Slot, Store};
+use super::{Pair, Request, Set, Slot, Store, is_done};
 use crate::algorithm::arena::Arena;
-use crate::decision::Decision;
-use crate::rows::Rows;
+use crate::decision::{Decision, Origin};
+use crate::rows::{Held, Rows};
 use crate::step::{Look, Plan, State, Step};
 use crate::time::{Nanos, span};
 
@@ -60,17 +60,18 @@ impl Store {
         let arena = runs.get();
         let full = Full { store: self, fingerprint, rows: &rows, now };
 
-        let found = pair.find(fingerprint).and_then(|(set, slot)| set.read(slot));
-        let old = found.filter(|slot| !rows.serves(slot.row, wanted));
+        let found: Option<Slot> = pair.find(fingerprint).and_then(|(set, slot)| set.read(slot));
+        let old =
+            found.filter(|slot| !rows.serves(slot.row, wanted) || is_done(&rows, slot, now, arena));
         let row = if old.is_none() { found.map_or(row, |slot| slot.row) } else { row };
         let Some(plan) = rows.plan(row) else {
             // Never seen: rows of the rules are always there, and the call has its own in use.
-            return Attempt::Decided(Decision { row, ..Decision::BLOCKED });
+            return Attempt::Decided(Decision::BLOCKED);
         };
         let slot = match old {
             None => found.unwrap_or(Slot { fingerprint, row, state: State::new(now) }),
             Some(old) if look => {
-                return full.look_with(&mut pair, old, (row, plan), cost, effort, arena);
+                return full.look_with(&mut pair, old, plan, cost, effort, arena);
             }
             Some(_) => match full.carry(&mut pair, (row, plan), cost, effort, arena) {
                 Ok(slot) => slot,
@@ -84,20 +85,34 @@ impl Store {
     /// Decides against the state that all keys of the policy without a slot share.
     pub(super) fn share<N: Fn() -> Nanos>(&self, row: u32, request: &Request<'_, N>) -> Decision {
         let Some(mut set) = self.lock_shared(row, request.rows) else {
-            return self.refuse(0, row, request.peek);
+            return self.refuse(0, Origin::NONE, request.peek);
         };
         let rows = request.rows.hold();
-        let Some(plan) = rows.plan(row) else { return self.refuse(0, row, request.peek) };
+        let Some(plan) = rows.plan(row) else {
+            return self.refuse(0, Origin::NONE, request.peek);
+        };
         let now = (request.now)();
         let mut runs = self.runs();
         let arena = runs.get();
+        let change = Change { row, plan, rows: &rows, now };
+        if let Some((content, old)) = change.of(&set).filter(|_| request.peek) {
+            let look = plan.look(old, &content.state, request.cost, now, arena);
+            let wait = old.longest_period().max(plan.longest_period());
+            return match look.runs > arena.room() {
+                true => self.refuse(wait.into(), plan.origin, true),
+                false => look.step.decision,
+            };
+        }
+        if let Err(wait) = change.carry_out(&mut set, arena) {
+            return self.refuse(wait.into(), plan.origin, request.peek);
+        }
         let content = set.read(0);
         let is_new = content.is_none();
         let mut content = content.unwrap_or(Slot { fingerprint: 0, row, state: State::new(now) });
         let step = plan.decide(&content.state, request.cost, now, arena);
         if step.ruling.runs > arena.room() {
             let wait = plan.full_after(&content.state, now, arena);
-            return self.refuse(wait.max(plan.longest_period().into()), row, request.peek);
+            return self.refuse(wait.max(plan.longest_period().into()), plan.origin, request.peek);
         }
         if !request.peek {
             plan.apply(&mut content.state, &step.ruling, arena);
@@ -124,12 +139,43 @@ impl Store {
         shared.map(|sets| sets.lock(index))
     }
 
-    pub(super) fn refuse(&self, wait: u128, row: u32, look: bool) -> Decision {
+    pub(super) fn refuse(&self, wait: u128, origin: Origin, look: bool) -> Decision {
         if !look {
             self.counters.refused.add(1);
         }
         // A denial's hint is at least 1 ns.
-        Decision::store_full(span(wait.max(1)), row)
+        Decision::store_full(span(wait.max(1)), origin)
+    }
+}
+
+/// A shared state that was left by the row of replaced rules goes over to the row that has its place now.
+pub(super) struct Change<'a> {
+    pub(super) row: u32,
+    pub(super) plan: &'a Plan,
+    pub(super) rows: &'a Held<'a>,
+    pub(super) now: Nanos,
+}
+
+impl<'a> Change<'a> {
+    /// What is left there, if it is by another row.
+    pub(super) fn of(&self, set: &Set<'_>) -> Option<(Slot, &'a Plan)> {
+        let content: Slot = set.read(0)?;
+        let old = self.rows.plan(content.row).filter(|_| content.row != self.row)?;
+        Some((content, old))
+    }
+
+    /// Writes what is owed by the new limits; an error says how long to wait, in nanoseconds, when the
+    /// arena has no room for that.
+    pub(super) fn carry_out(&self, set: &mut Set<'_>, arena: &mut Arena) -> Result<(), u64> {
+        let Some((content, old)) = self.of(set) else { return Ok(()) };
+        if self.plan.runs_to_carry(old) > arena.room() {
+            return Err(old.longest_period().max(self.plan.longest_period()));
+        }
+        let state = self.plan.carry(old, &content.state, self.now, arena);
+        set.write(0, &Slot { row: self.row, state, ..content });
+        self.rows.remove_user(content.row);
+        self.rows.add_user(self.row);
+        Ok(())
     }
 }
 
@@ -158,9 +204,9 @@ impl Full<'_> {
             look = plan.look(old, &content.state, cost, self.now, arena);
         }
         if effort.force_runs && look.is_denied_without(arena) {
-            return Err(Some(self.deny_without_runs(pair, &look, (row, plan), false, arena)));
+            return Err(Some(self.deny_without_runs(pair, &look, plan, false, arena)));
         }
-        self.find_runs(pair, look.runs, (row, plan), effort, false, arena)?;
+        self.find_runs(pair, look.runs, plan, effort, false, arena)?;
         let Some((content, old)) = own(pair) else { return Ok(fresh) };
         let slot = Slot { state: plan.carry(old, &content.state, self.now, arena), ..fresh };
         if let Some((set, place)) = pair.find(self.fingerprint) {
@@ -179,7 +225,7 @@ impl Full<'_> {
         &self,
         pair: &Pair<'_>,
         look: &Look,
-        (row, plan): (u32, &Plan),
+        plan: &Plan,
         peek: bool,
         arena: &Arena,
     ) -> Decision {
@@ -187,7 +233,7 @@ impl Full<'_> {
         let missing = look.runs.saturating_sub(arena.room());
         let wait = self.wait_for_runs(pair, missing, arena);
         let wait = wait.unwrap_or(plan.longest_period().into());
-        self.store.refuse(wait.max(own.as_nanos()), row, peek)
+        self.store.refuse(wait.max(own.as_nanos()), plan.origin, peek)
     }
 
     /// What the key would be told under the limits of another row.
@@ -195,13 +241,13 @@ impl Full<'_> {
         &self,
         pair: &mut Pair<'_>,
         mut old: Slot,
-        (row, plan): (u32, &Plan),
+        plan: &Plan,
         cost: u64,
         effort: Effort,
         arena: &mut Arena,
     ) -> Attempt {
         let Some(limits) = self.rows.plan(old.row) else {
-            return Attempt::Decided(Decision { row, ..Decision::BLOCKED });
+            return Attempt::Decided(Decision::BLOCKED);
         };
         let mut look = plan.look(limits, &old.state, cost, self.now, arena);
         if look.runs > arena.room() {
@@ -210,10 +256,10 @@ impl Full<'_> {
             look = plan.look(limits, &old.state, cost, self.now, arena);
         }
         if effort.force_runs && look.is_denied_without(arena) {
-            let denied = self.deny_without_runs(pair, &look, (row, plan), true, arena);
+            let denied = self.deny_without_runs(pair, &look, plan, true, arena);
             return Attempt::Decided(denied);
         }
-        match self.find_runs(pair, look.runs, (row, plan), effort, true, arena) {
+        match self.find_runs(pair, look.runs, plan, effort, true, arena) {
             Ok(()) => Attempt::Decided(look.step.decision),
             Err(refused) => Attempt::without_runs(refused),
         }
@@ -230,7 +276,7 @@ impl Full<'_> {
     ) -> Attempt {
         let Home { slot: mut home, plan, is_known } = home;
         let mut step = plan.decide(&home.state, cost, self.now, arena);
-        if !is_known && (cost == 0 || step.decision.is_denied()) {
+        if !is_known && !step.ruling.is_written() {
             // Looks and denials never take a slot.
             return Attempt::Decided(step.decision);
         }
@@ -240,8 +286,7 @@ impl Full<'_> {
             home = trimmed.filter(|trimmed| trimmed.row == home.row).unwrap_or(home);
             step = plan.decide(&home.state, cost, self.now, arena);
         }
-        let target = (home.row, plan);
-        if let Err(refused) = self.find_runs(pair, step.ruling.runs, target, effort, look, arena) {
+        if let Err(refused) = self.find_runs(pair, step.ruling.runs, plan, effort, look, arena) {
             return Attempt::without_runs(refused);
         }
         let mut place = pair.find(self.fingerprint).map(|(set, slot)| (set.index(), slot));
@@ -249,6 +294,10 @@ impl Full<'_> {
             place = self.place(pair, arena);
         }
         if place.is_none() {
+            if plan.is_trial_only() {
+                // Nobody is refused, and nobody forgotten, for what is on trial.
+                return Attempt::Decided(step.decision);
+            }
             if !effort.force_slot {
                 return Attempt::NoSlot(step.decision);
             }

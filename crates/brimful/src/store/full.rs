@@ -51,7 +51,7 @@ impl Full<'_> {
             Overflow::Evict => Ok(self.evict(pair, false, arena)),
             Overflow::Refuse => {
                 let wait = self.wait_for_slot(pair, arena);
-                Err(Some(self.store.refuse(wait, step.decision.row, peek)))
+                Err(Some(self.store.refuse(wait, step.decision.origin, peek)))
             }
             Overflow::Share => Err(None),
         }
@@ -164,7 +164,7 @@ impl Full<'_> {
         &self,
         pair: &mut Pair<'_>,
         wanted: usize,
-        (row, plan): (u32, &Plan),
+        plan: &Plan,
         effort: Effort,
         look: bool,
         arena: &mut Arena,
@@ -181,7 +181,7 @@ impl Full<'_> {
         let missing = wanted.saturating_sub(arena.room());
         let wait = self.wait_for_runs(pair, missing, arena);
         let wait = wait.unwrap_or(plan.longest_period().into());
-        Err(Some(self.store.refuse(wait, row, look)))
+        Err(Some(self.store.refuse(wait, plan.origin, look)))
     }
 
     /// Frees runs by the overflow policy, and says whether there are `wanted` now. A peek only

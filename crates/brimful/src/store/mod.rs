@@ -19,6 +19,7 @@ mod flood;
 mod full;
 mod memory;
 mod plain;
+mod replace;
 mod room;
 mod sets;
 mod sweep;
@@ -31,7 +32,7 @@ use crate::decision::Decision;
 use crate::error::Error;
 use crate::rows::{Held, Rows, Wanted};
 use crate::stats::StoreCounters;
-use crate::step::{Answer, Step};
+use crate::step::{Answer, State, Step};
 use crate::sync::{self, Mutex, MutexGuard};
 use crate::time::Nanos;
 pub(crate) use all::{Call, Charge, MOST_KEYS, Ruled};
@@ -214,6 +215,9 @@ impl Store {
         let now = (request.now)();
         let mut runs = self.runs();
         let arena = runs.get();
+        if is_done(&rows, &home, now, arena) {
+            return None;
+        }
         let ruling = plan.rule(&home.state, request.cost, now, arena);
         if ruling.runs > arena.room() {
             return None;
@@ -309,7 +313,7 @@ impl Store {
         request: &Request<'_, N>,
     ) -> Decision {
         self.tidy(step.ruling.runs, request);
-        if is_new && self.shared_owes(step.decision.row, request) {
+        if is_new && self.shared_owes(step.decision.origin.row, request) {
             self.counters.left_shared.add(1);
         }
         step.decision
@@ -378,6 +382,14 @@ impl<'a> Pair<'a> {
     fn find(&mut self, fingerprint: u64) -> Option<(&mut Set<'a>, usize)> {
         self.sets().find_map(|set| set.find(fingerprint).map(|slot| (set, slot)))
     }
+}
+
+/// Whether the slot's limits are those of rules that were replaced, and went on only until it owes nothing.
+fn is_done(rows: &Held<'_>, slot: &Slot, now: Nanos, arena: &Arena) -> bool {
+    let Slot { row, state: State { last, levels }, .. } = slot;
+    let level = |limit: usize| levels.get(limit).copied().unwrap_or(0);
+    let plan = rows.plan(*row).filter(|_| rows.is_kept(*row));
+    plan.is_some_and(|plan| plan.is_full(*last, level, now, arena))
 }
 
 /// Clears a slot and gives back the runs that it held; false when it was empty.

@@ -1,5 +1,5 @@
 //! The way that nearly all calls take: in a store whose sets are lines of four slots for one limit,
-//! without logs, by a row of the rules; to a key that has a slot, or finds one in its own two sets.
+//! without logs, by a row of the rules in force; to a key that has a slot, or finds one in its own two sets.
 //!
 //! It does what [`Store::known`] and [`Store::newcomer`] do, and leaves to them what is rarer; only,
 //! the shape is known when it is compiled, so that nothing is looped over, copied or checked twice.
@@ -57,14 +57,14 @@ impl Store {
         if fingerprint != request.fingerprint {
             return None;
         }
-        let plan = request.rows.fixed_plan_for(row, request.wanted)?;
+        let plan = request.rows.terms_for(row, request.wanted)?;
         if waited || now < state.last {
             // That time is stale, or others were faster.
             now = (request.now)();
         }
         let mut arena = Arena::empty();
         let ruling = plan.rule(&state, request.cost, now, &arena);
-        let answer = A::of(plan, &ruling, request.cost, &arena);
+        let answer = A::of(&plan, &ruling, request.cost, &arena);
         if ruling.is_written() && !request.peek {
             let before = state.last;
             plan.apply(&mut state, &ruling, &mut arena);
@@ -115,19 +115,19 @@ impl Store {
             Some(at) => (first, at),
             None => (second, free(second)?),
         };
-        let plan = rows.fixed_plan_for(row, request.wanted)?;
+        let plan = rows.terms_for(row, request.wanted)?;
         let mut arena = Arena::empty();
         let mut state = State::new(now);
         let ruling = plan.rule(&state, cost, now, &arena);
-        let answer = A::of(plan, &ruling, cost, &arena);
+        let answer = A::of(&plan, &ruling, cost, &arena);
         // Looks and denials never take a slot.
-        if cost > 0 && answer.is_allowed() {
+        if ruling.is_written() {
             plan.apply(&mut state, &ruling, &mut arena);
             match set.0.read(at) {
                 Some(_) => self.counters.evicted_lossless.add(1),
                 None => self.counters.occupied.add(1),
             }
-            self.shorten_flood(plan, &state, now, &arena);
+            self.shorten_flood(&plan, &state, now, &arena);
             set.write(at, &Content { fingerprint, row, state });
         }
         Some(answer)
@@ -199,7 +199,7 @@ impl<'a> Line<'a> {
     fn refilled(self, rows: &Rows, now: Nanos) -> Option<usize> {
         let is_full = |Content { row, state, .. }: Content| {
             let [level] = state.levels;
-            let plan = rows.fixed_plan(row);
+            let plan = rows.terms(row);
             plan.is_some_and(|plan| plan.is_full(state.last, |_| level, now, &Arena::empty()))
         };
         (0..SLOTS).find(|at| self.read(*at).is_some_and(is_full))

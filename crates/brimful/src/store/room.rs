@@ -17,9 +17,10 @@
 use super::flood::Noting;
 use super::sets::{Set, Slot};
 use super::{Request, Store};
+use crate::algorithm::Machine;
 use crate::algorithm::arena::Arena;
 use crate::rows::Held;
-use crate::step::{Plan, State};
+use crate::step::{State, Terms};
 use crate::time::Nanos;
 
 /// How often a newcomer tries again after what it found was taken by another thread.
@@ -128,9 +129,9 @@ impl Store {
 
     /// Takes note of a key that is given a slot: it may owe for a shorter time than those that the
     /// last fruitless search saw.
-    pub(super) fn shorten_flood<const N: usize>(
+    pub(super) fn shorten_flood<const N: usize, M: AsRef<[Machine]>>(
         &self,
-        plan: &Plan,
+        plan: &Terms<M>,
         state: &State<N>,
         now: Nanos,
         arena: &Arena,
@@ -241,6 +242,7 @@ impl Store {
             self.empty(target, slot, &rows, arena);
             self.counters.evicted_lossless.add(1);
         }
+        let content = self.with_lasting_row(content, &rows);
         target.write(slot, &content);
         if let Some(source) = pair.sets().find(|set| set.index() == from) {
             source.clear(left);

@@ -36,7 +36,7 @@ fn all_are_charged_or_none() {
         let all = limiter.try_acquire_all_at(&keys, NOW).unwrap();
         assert!(all.is_allowed() && !all.is_denied());
         assert_eq!((all.key(), all.remaining()), (Some(0), 2 - used));
-        assert_eq!(limiter.policy_of(all.decision()), Some(&policy(&["2/min"])));
+        assert_eq!(limiter.policy_of(all.decision()).as_deref(), Some(&policy(&["2/min"])));
         assert_eq!(all.retry(), Retry::Now);
     }
     let denied = limiter.try_acquire_all_at(&keys, NOW).unwrap();

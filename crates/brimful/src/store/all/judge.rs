@@ -5,9 +5,10 @@ use super::{Charge, Decisions, MOST_KEYS, Round, Ruled, Together, Written};
 use crate::algorithm::Owed;
 use crate::algorithm::arena::Arena;
 use crate::decision::{Decision, Denial};
-use crate::rows::Rows;
 use crate::step::{Plan, State};
+use crate::store::attempt::Change;
 use crate::store::sets::{Set, Slot};
+use crate::store::{forget, is_done};
 use crate::time::span;
 
 /// What would become of a key, with nothing written yet.
@@ -51,13 +52,15 @@ impl Together<'_> {
     pub(super) fn decide(
         &self,
         sets: &mut Locked<'_>,
-        shared: Option<&mut Locked<'_>>,
-        rows: &Rows,
+        mut shared: Option<&mut Locked<'_>>,
         arena: &mut Arena,
     ) -> Round {
+        if let Some(shared) = shared.as_deref_mut() {
+            self.take_over_shared(shared, arena);
+        }
         let mut all = [Judged::NOTHING; MOST_KEYS];
         for is_trimmed in [false, true] {
-            if let Err(key) = self.draft(&mut all, sets, shared.as_deref(), rows, arena) {
+            if let Err(key) = self.draft(&mut all, sets, shared.as_deref(), arena) {
                 return Round::NoSlot(key, self.taken(&all, sets, arena));
             }
             if is_trimmed || runs_wanted(&all) <= arena.room() {
@@ -86,7 +89,6 @@ impl Together<'_> {
         all: &mut AllJudged,
         sets: &mut Locked<'_>,
         shared: Option<&Locked<'_>>,
-        rows: &Rows,
         arena: &mut Arena,
     ) -> Result<(), usize> {
         for (judged, charge) in all.iter_mut().zip(self.charges) {
@@ -101,7 +103,7 @@ impl Together<'_> {
         }
         self.anchor(all, sets, arena);
         if self.find_places(all, sets, arena).is_some() {
-            self.overflow(all, sets, rows, arena);
+            self.overflow(all, sets, arena);
         }
         if let Some(shared) = shared {
             self.judge_shared(all, shared, arena);
@@ -117,7 +119,7 @@ impl Together<'_> {
         let found = sets.find(self.store, charge.fingerprint);
         let place = found.map_or(Place::Nowhere, |(at, _)| Place::Home(at));
         let home = found.map(|(_, slot)| slot);
-        let Some(Limits { plan, left, .. }) = self.limits(charge, home.as_ref()) else {
+        let Some(Limits { plan, left, .. }) = self.limits(charge, home.as_ref(), arena) else {
             return Judged { decision: Decision::BLOCKED, runs: 0, place: Place::Nowhere };
         };
         let state = home.map_or_else(|| State::new(self.now), |home| home.state);
@@ -135,8 +137,11 @@ impl Together<'_> {
 
     /// The limits of a key with or without a slot; `None` is never seen, because the rules were
     /// asked when its slot does not tell, and their rows are always there.
-    fn limits(&self, charge: &Charge, home: Option<&Slot>) -> Option<Limits<'_>> {
-        let served = |home: &Slot| Some((home.row, self.rows.plan_for(home.row, self.wanted)?));
+    fn limits(&self, charge: &Charge, home: Option<&Slot>, arena: &Arena) -> Option<Limits<'_>> {
+        let served = |home: &Slot| {
+            let plan = self.rows.plan_for(home.row, self.wanted)?;
+            (!is_done(self.rows, home, self.now, arena)).then_some((home.row, plan))
+        };
         if let Some((row, plan)) = home.and_then(served) {
             return Some(Limits { row, plan, left: None });
         }
@@ -154,11 +159,27 @@ impl Together<'_> {
             let mut runs = step.ruling.runs;
             for (judged, charge) in all.iter_mut().zip(self.charges) {
                 if judged.place == Place::Shared(index) {
-                    let row = charge.row().unwrap_or(content.row);
-                    judged.decision = Decision { row, ..step.decision };
+                    let own = charge.row().and_then(|row| self.rows.plan(row));
+                    let origin = own.map_or(step.decision.origin, |plan| plan.origin);
+                    judged.decision = Decision { origin, ..step.decision };
                     // They are taken once for all.
                     judged.runs = core::mem::take(&mut runs);
                 }
+            }
+        }
+    }
+
+    /// Gives shared states that were left by rows of replaced rules to those that have their places now.
+    /// (Where the arena has no room for that, what is owed is forgotten: a state is never read by other
+    /// limits than its own.)
+    fn take_over_shared(&self, shared: &mut Locked<'_>, arena: &mut Arena) {
+        for charge in self.charges {
+            let named = charge.row().and_then(|row| Some((row, self.rows.get(row)?)));
+            let Some((row, named)) = named else { continue };
+            let Some(set) = shared.get_mut(named.shared) else { continue };
+            let change = Change { row, plan: &named.plan, rows: self.rows, now: self.now };
+            if change.carry_out(set, arena).is_err() {
+                forget(set, 0, self.rows, arena);
             }
         }
     }
@@ -185,9 +206,9 @@ impl Together<'_> {
             match room.checked_sub(judged.runs) {
                 Some(left) => room = left,
                 None => {
-                    let row = judged.decision.row;
-                    let wait = self.rows.plan(row).map_or(1, Plan::longest_period);
-                    judged.decision = Decision::store_full(span(wait.into()), row);
+                    let origin = judged.decision.origin;
+                    let wait = self.rows.plan(origin.row).map_or(1, Plan::longest_period);
+                    judged.decision = Decision::store_full(span(wait.into()), origin);
                     return;
                 }
             }
@@ -272,7 +293,7 @@ impl Together<'_> {
     /// Whether the arena has room for the runs of logs that begin when the key gets its limits.
     fn can_carry(&self, charge: &Charge, at: At, sets: &Locked<'_>, arena: &Arena) -> bool {
         let home: Option<Slot> = sets.get(at.0).and_then(|set| set.read(at.1));
-        let limits = self.limits(charge, home.as_ref());
+        let limits = self.limits(charge, home.as_ref(), arena);
         limits.is_some_and(|Limits { plan, left, .. }| {
             left.is_none_or(|left| plan.runs_to_carry(left) <= arena.room())
         })
@@ -291,7 +312,9 @@ impl Together<'_> {
         let Some(set) = sets.get_mut(index) else { return 0 };
         let own: Option<Slot> =
             set.read(place).filter(|slot: &Slot| slot.fingerprint == fingerprint);
-        let Some(Limits { row, plan, left }) = self.limits(charge, own.as_ref()) else { return 0 };
+        let Some(Limits { row, plan, left }) = self.limits(charge, own.as_ref(), arena) else {
+            return 0;
+        };
         let mut state = match (own, left) {
             (Some(own), None) => own.state,
             (Some(own), Some(left)) => {

@@ -5,8 +5,7 @@ use super::judge::{AllJudged, Judged, Place};
 use super::locked::{At, Locked};
 use super::{Charge, MOST_KEYS, NO_SET, Taken, Together};
 use crate::algorithm::arena::Arena;
-use crate::decision::{Decision, Retry};
-use crate::rows::Rows;
+use crate::decision::{Decision, Origin, Retry};
 use crate::step::{Plan, State};
 use crate::store::room::is_free;
 use crate::store::sets::Slot;
@@ -67,22 +66,17 @@ impl Together<'_> {
     }
 
     /// What [`Overflow`] says to the keys that found no slot.
-    pub(super) fn overflow(
-        &self,
-        all: &mut AllJudged,
-        sets: &Locked<'_>,
-        rows: &Rows,
-        arena: &Arena,
-    ) {
+    pub(super) fn overflow(&self, all: &mut AllJudged, sets: &Locked<'_>, arena: &Arena) {
         for (key, charge) in self.charges.iter().enumerate() {
-            if !wants_place(all, key, charge) {
+            if !wants_place(all, key, charge) || self.is_trial_only(charge) {
                 continue;
             }
             let owed = |plan: &Plan, state: &State| plan.owed(state, self.now, arena);
             let wait = |plan: &Plan, state: &State| plan.full_after(state, self.now, arena);
             let refusal = match self.store.overflow {
                 Overflow::Share => {
-                    let shared = charge.shared(rows).map_or(Place::Nowhere, Place::Shared);
+                    let row = charge.row().and_then(|row| self.rows.get(row));
+                    let shared = row.map_or(Place::Nowhere, |row| Place::Shared(row.shared));
                     put(all, key, shared);
                     continue;
                 }
@@ -95,15 +89,16 @@ impl Together<'_> {
                 },
                 Overflow::Refuse => self.least(charge, all, sets, wait),
             };
-            let row = charge.row().unwrap_or(0);
+            let plan = charge.row().and_then(|row| self.rows.plan(row));
+            let origin = plan.map_or(Origin::NONE, |plan| plan.origin);
             let Some(judged) = all.get_mut(key) else { continue };
             judged.decision = match refusal {
                 // A denial's hint is at least 1 ns.
-                Some((_, wait)) => Decision::store_full(span(wait.max(1)), row),
+                Some((_, wait)) => Decision::store_full(span(wait.max(1)), origin),
                 // More keys in one call than the store has slots for.
                 None => Decision {
                     retry: Retry::Never,
-                    ..Decision::store_full(core::time::Duration::ZERO, row)
+                    ..Decision::store_full(core::time::Duration::ZERO, origin)
                 },
             };
             if let Some((at, _)) = refusal {
@@ -111,6 +106,12 @@ impl Together<'_> {
                 judged.place = Place::Free(at);
             }
         }
+    }
+
+    /// Nobody is refused, and nobody forgotten, for what is on trial.
+    fn is_trial_only(&self, charge: &Charge) -> bool {
+        let plan = charge.row().and_then(|row| self.rows.plan(row));
+        plan.is_some_and(|plan| plan.is_trial_only())
     }
 
     /// The sets in which the call has a use for a slot that seems free to others.
