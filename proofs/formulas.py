@@ -13,7 +13,7 @@ FIXED = "algorithm/fixed_window.rs: FixedWindow::"
 LOG = "algorithm/sliding_log.rs: SlidingLog::"
 COUNTER = "algorithm/sliding_window.rs: SlidingWindow::"
 TIME = "time.rs: Nanos::"
-PLAN = "step.rs: Plan::"
+PLAN = "step.rs: Terms::"
 
 
 def sat_sub(a, b):
@@ -66,7 +66,8 @@ class Bucket:
 @rust(BUCKET + "new", "let divisor = gcd(tokens, period);",
       "NonZero::new(tokens.get() / divisor).unwrap_or(NonZero::<u64>::MIN)",
       "NonZero::new(period.get() / divisor).unwrap_or(NonZero::<u64>::MIN)",
-      "brim: product(capacity, token.get())")
+      "Self::of_constants(refill, token, capacity)")
+@rust(BUCKET + "of_constants", "brim: product(capacity, token.get())")
 def brim(bucket):
     return product(bucket.capacity, bucket.token)
 

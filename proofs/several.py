@@ -173,7 +173,7 @@ def full_after(resets, behind):
 @proof
 def a_slot_is_free_when_all_its_limits_are_new():
     """The time until it is free is that of the decision's reset: both are the longest."""
-    computed_by("step.rs: Plan::is_full", "store/room.rs: is_free")
+    computed_by("step.rs: Terms::is_full", "store/room.rs: is_free")
     *_, reset = decided()
     return claim(
         given=[*FACTS, *(figure >= 0 for figure in RESETS)],

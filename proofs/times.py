@@ -118,7 +118,7 @@ def readings_in_either_order_earn_the_same():
 
 
 HINT = quoted(PLAN + "apply", "if ruling.write == Write::Nothing {", "state.last = at.now;",
-              "Write::Anchor | Write::Nothing => machine.commit(*level, settled, at, arena)")
+              "_ => machine.commit(*level, settled, at, arena)")
 
 
 def denied():
@@ -220,9 +220,9 @@ def a_lock_out_is_at_most_the_tolerance_and_a_fill():
 MIN_TOLERANCE = constant("step.rs", "const MIN_TOLERANCE: u64 = 10_000_000_000;", 10**10)
 
 
-@rust(PLAN + "new", "u64::try_from(all.max().unwrap_or(0)).unwrap_or(u64::MAX)",
+@rust("step.rs: Plan::new", "u64::try_from(all.max().unwrap_or(0)).unwrap_or(u64::MAX)",
       "machine.fill_time().unwrap_or(limit.period().as_nanos())",
-      "let tolerance = tolerance.max(MIN_TOLERANCE);")
+      "tolerance: tolerance.max(MIN_TOLERANCE)")
 def tolerance_of(longest):
     return larger(If(longest < 2**64, longest, 2**64 - 1), MIN_TOLERANCE)
 

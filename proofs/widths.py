@@ -160,7 +160,7 @@ def waits_fit_a_duration():
     behind = moment(whole("tolerance"), whole("stored"), whole("now")).behind
     stored, now = whole("stored now")
     fill = whole("fill")
-    computed_by("time.rs: span", "step.rs: Plan::decision")
+    computed_by("time.rs: span", "step.rs: Terms::decision")
     return claim(
         given=[0 <= stored, stored <= END, 0 <= now, now <= END, 0 <= fill, fill <= MAX_FILL + 1],
         goal=[fill + behind < 2**64 * SECOND, fill + behind < 2**128],

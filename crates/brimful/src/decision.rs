@@ -62,7 +62,8 @@ pub struct Decision {
     pub(crate) retry: Retry,
     pub(crate) remaining: u64,
     pub(crate) reset_after: Duration,
-    pub(crate) limit: Option<usize>,
+    /// Below [`Policy::MAX_LIMITS`](crate::Policy::MAX_LIMITS).
+    pub(crate) limit: Option<u8>,
     pub(crate) denial: Option<Denial>,
     pub(crate) would_deny: bool,
     /// By what it was decided, for the limiter to name it.
@@ -194,7 +195,10 @@ impl Decision {
     /// decided (`unlimited`, `blocked`, no place in the store).
     #[must_use]
     pub const fn limit(&self) -> Option<usize> {
-        self.limit
+        match self.limit {
+            Some(place) => Some(place as usize),
+            None => None,
+        }
     }
 
     /// Why the request was denied; `None` when it was allowed.

@@ -313,7 +313,7 @@ impl Limiter {
         named: Tier,
         request: &Request<'_, N>,
     ) -> A {
-        let is_tried = self.store.is_plain() && self.rows.are_fixed();
+        let is_tried = self.store.is_plain() && self.rows.are_briefed() && self.rows.are_fixed();
         let known = if is_tried { None } else { self.store.known(request) };
         known.unwrap_or_else(|| self.resolve(key, named, request))
     }
@@ -330,8 +330,8 @@ impl Limiter {
         let place = key.with_key(|key| in_force.rules.resolve(key, named));
         self.counters.count_resolved();
         let row = rows::number(in_force.side, place);
-        if let Some(decision) = self.fixed(row) {
-            return decision.into();
+        if !in_force.has_limits(place) {
+            return self.fixed(row).into();
         }
         let wanted = Wanted::ByRules(in_force.caller(named));
         let Request { fingerprint, cost, peek, ref now, rows, .. } = *request;
@@ -342,11 +342,11 @@ impl Limiter {
         }
     }
 
-    /// What every request is told under a row without limits.
-    fn fixed(&self, row: u32) -> Option<Decision> {
-        // Rows of the rules in force are always there.
+    /// What every request is told under a row of the rules in force that has no limits.
+    #[cold]
+    fn fixed(&self, row: u32) -> Decision {
         let rows = self.rows.hold();
-        rows.plan(row).map_or(Some(Decision::UNLIMITED), |plan| plan.fixed())
+        rows.plan(row).and_then(|plan| plan.fixed()).unwrap_or(Decision::UNLIMITED)
     }
 
     /// Counts a decision about a cost above 0.
@@ -384,6 +384,12 @@ struct Asking {
 }
 
 impl InForce {
+    /// Whether there is anything to remember for the keys of a row.
+    fn has_limits(&self, place: u32) -> bool {
+        let row = usize::try_from(place).ok().and_then(|place| self.rules.rows().get(place));
+        row.is_some_and(|row| row.plan.width() > 0)
+    }
+
     /// A caller who names that tier, as these rules see it.
     fn caller(&self, named: Tier) -> Caller {
         let tier = if self.rules.knows(named) { named } else { Tier::NONE };

@@ -11,15 +11,15 @@ mod retired;
 
 use std::sync::Arc;
 
-use crate::algorithm::Machine;
-use crate::chunks::Chunks;
 use crate::decision::Origin;
 use crate::error::Error;
 use crate::hash;
 use crate::policy::Policy;
-use crate::step::{Plan, Terms};
+use crate::step::Plan;
 use crate::sync::{self, AtomicBool, AtomicU64, Ordering, RwLock, RwLockReadGuard};
-use brief::Brief;
+use brief::Briefs;
+
+pub(crate) use brief::Brief;
 use given::Given;
 use retired::Retired;
 
@@ -134,8 +134,9 @@ pub(crate) struct Rows {
     /// Which rules are in force, counted from 1.
     generation: AtomicU64,
     /// What the short way reads, of both sides.
-    briefs: [Chunks<Brief>; 2],
+    briefs: [Briefs; 2],
     has_briefs: bool,
+    are_briefed: AtomicBool,
     /// The rows that the limiter was built with.
     first: Arc<[Row]>,
     /// Set for good before the first slot can hold the number of another row.
@@ -173,7 +174,7 @@ pub(crate) const FIRST_GENERATION: u64 = 1;
 impl Rows {
     /// The rows of some rules, and room for `max_given` others, at most [`MAX_GIVEN`](Self::MAX_GIVEN),
     /// whose shared states come after the first `shared`. With `has_briefs` they can be read by
-    /// [`terms`](Self::terms).
+    /// [`brief`](Self::brief).
     pub(crate) fn new(
         first: Arc<[Row]>,
         shared: usize,
@@ -190,14 +191,15 @@ impl Rows {
         };
         let rows = Self {
             generation: AtomicU64::new(FIRST_GENERATION),
-            briefs: [Chunks::default(), Chunks::default()],
+            briefs: [(); 2].map(|()| Briefs::new(if has_briefs { first.len() } else { 0 })),
             has_briefs,
+            are_briefed: AtomicBool::new(false),
             first,
             has_others: AtomicBool::new(false),
             table: RwLock::new(table),
             strangers: AtomicU64::new(0),
         };
-        rows.brief(0, &rows.first);
+        rows.take_down(0, &rows.first);
         rows
     }
 
@@ -220,7 +222,7 @@ impl Rows {
     /// resolving meanwhile; and before it is called again every set was gone through
     /// ([`lasting`](Held::lasting)) and [`retire`](Self::retire) was called.
     pub(crate) fn replace(&self, rows: Arc<[Row]>, generation: u64, kept: bool) {
-        self.brief(self.next_side(), &rows);
+        self.take_down(self.next_side(), &rows);
         self.has_others.store(true, Ordering::Relaxed);
         let mut table = sync::write(&self.table);
         let table = &mut *table;
@@ -238,12 +240,12 @@ impl Rows {
         table.retired.forget_unused();
     }
 
-    fn brief(&self, side: usize, rows: &[Row]) {
+    /// Takes down the rows of a side that no slot has numbers of.
+    fn take_down(&self, side: usize, rows: &[Row]) {
+        let are_enough = rows.iter().all(|row| row.plan.width() == 0 || Brief::is_enough(row));
+        self.are_briefed.store(are_enough, Ordering::Relaxed);
         if let Some(briefs) = self.briefs.get(side).filter(|_| self.has_briefs) {
-            briefs.grow(rows.len());
-            for (brief, row) in briefs.iter().zip(rows) {
-                brief.write(row);
-            }
+            briefs.write(rows);
         }
     }
 
@@ -253,27 +255,27 @@ impl Rows {
         self.strangers.load(Ordering::Relaxed) == 0
     }
 
-    /// The limit of a row of the rules that has one, with the set locked that holds its number.
-    #[inline]
-    pub(crate) fn terms(&self, row: u32) -> Option<Terms<[Machine; 1]>> {
-        self.brief_of(row)?.terms(row)
+    /// Whether every row with limits has a brief.
+    pub(crate) fn are_briefed(&self) -> bool {
+        self.are_briefed.load(Ordering::Relaxed)
+    }
+
+    /// The constants of a row of the rules, if it has one limit; with the set locked that holds its number.
+    #[inline(always)]
+    pub(crate) fn brief(&self, row: u32) -> Option<&Brief> {
+        // Numbers with marks have no side.
+        let side = self.briefs.get(usize::try_from(row >> SIDE_BIT).ok()?)?;
+        side.get(index(row))
     }
 
     /// The same, if it is what the call wants. (For the number that the rules in force have just given,
     /// no set need be locked.)
-    #[inline]
-    pub(crate) fn terms_for(&self, row: u32, wanted: Wanted) -> Option<Terms<[Machine; 1]>> {
+    #[inline(always)]
+    pub(crate) fn brief_for(&self, row: u32, wanted: Wanted) -> Option<&Brief> {
         match wanted {
-            Wanted::ByRules(caller) => self.brief_of(row)?.terms_for(row, caller),
+            Wanted::ByRules(caller) => self.brief(row).filter(|brief| brief.serves(caller)),
             Wanted::Given(_) => None,
         }
-    }
-
-    #[inline]
-    fn brief_of(&self, row: u32) -> Option<&Brief> {
-        // Numbers with marks have no side.
-        let side = self.briefs.get(usize::try_from(row >> SIDE_BIT).ok()?)?;
-        side.get(index(row))
     }
 
     /// Holds the rows for a look at locked sets. What other threads wrote to these sets was written
@@ -366,6 +368,7 @@ impl Held<'_> {
     }
 
     /// Whether the row goes on answering although its rules are replaced: until its keys owe nothing.
+    #[inline]
     pub(crate) fn is_kept(&self, row: u32) -> bool {
         row & RETIRED != 0 && self.get(row).is_some_and(|row| row.is_kept)
     }

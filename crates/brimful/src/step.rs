@@ -60,7 +60,9 @@ pub(crate) struct Terms<M = Box<[Machine]>> {
     pub(crate) machines: M,
     /// How many are enforced.
     pub(crate) enforced: usize,
-    /// Whether a policy on trial is `blocked`.
+    /// Whether there is a policy on trial.
+    pub(crate) has_trial: bool,
+    /// Whether it is `blocked`.
     pub(crate) would_block: bool,
     /// How far back a reading may lie before it means a stepped clock.
     pub(crate) tolerance: u64,
@@ -93,15 +95,18 @@ pub(crate) struct Ruling<const N: usize = { Policy::MAX_LIMITS }> {
     /// Runs that applying it takes from the arena, beyond those that it gives back first.
     pub(crate) runs: usize,
     is_admitted: bool,
-    /// What is on trial would have denied it.
-    would_deny: bool,
-    /// Whether the limits on trial are charged as well.
-    charges_trial: bool,
+    trial: Trial,
     settled: Settled<N>,
     write: Write,
 }
 
 impl<const N: usize> Ruling<N> {
+    /// Whether what is on trial would have denied it.
+    #[inline]
+    fn would_deny(&self) -> bool {
+        self.trial == Trial::WouldDeny
+    }
+
     /// Whether applying it changes anything.
     pub(crate) fn is_written(&self) -> bool {
         self.write != Write::Nothing
@@ -113,6 +118,17 @@ impl<const N: usize> Ruling<N> {
 pub(crate) struct Step {
     pub(crate) decision: Decision,
     pub(crate) ruling: Ruling,
+}
+
+/// What became of a policy on trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trial {
+    /// It is charged, or there is none.
+    Passed,
+    /// It admits the request, and is not charged, for want of memory for its logs.
+    Unremembered,
+    /// It would deny the request, and is not charged.
+    WouldDeny,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +168,7 @@ impl Plan {
             terms: Terms {
                 origin: Origin::NONE,
                 enforced: policy.limits().len(),
+                has_trial: shadow.is_some(),
                 would_block: shadow.is_some_and(Policy::is_blocked),
                 tolerance: tolerance.max(MIN_TOLERANCE),
                 has_log: machines.iter().any(Machine::is_log),
@@ -265,54 +282,88 @@ impl<M: AsRef<[Machine]>> Terms<M> {
         cost: u64,
         arena: &Arena,
     ) -> Ruling<N> {
+        if self.has_trial {
+            return self.rule_with_trial(stored, &settled, cost, arena);
+        }
         let at = settled.at;
         let mut is_admitted = true;
-        let mut charges_trial = true;
         if cost > 0 {
-            for (place, (machine, level)) in self.each(&settled.levels).enumerate() {
-                let admits = machine.admits(level, cost, at, arena);
-                let refuses_by =
-                    if place < self.enforced { &mut is_admitted } else { &mut charges_trial };
-                *refuses_by &= admits;
+            for (machine, level) in self.each(&settled.levels) {
+                is_admitted &= machine.admits(level, cost, at, arena);
             }
         }
-        let would_deny = self.would_block || !charges_trial;
-        let charges_any = is_admitted && (self.enforced > 0 || charges_trial);
         let write = match cost {
             0 => Write::Nothing,
-            _ if charges_any => Write::Charge(cost),
+            _ if is_admitted => Write::Charge(cost),
             _ if at.stored != at.last => Write::Anchor,
             _ => Write::Nothing,
         };
-        let mut ruling = Ruling { runs: 0, is_admitted, would_deny, charges_trial, settled, write };
+        let mut runs = 0;
         if self.has_log && matches!(write, Write::Charge(_)) {
-            ruling.runs = self.runs_taken(stored, &ruling, arena);
-            if ruling.runs > arena.room() && ruling.charges_trial {
-                // For what is on trial nobody is refused, and nobody forgotten.
-                ruling.charges_trial = false;
-                ruling.runs = self.runs_taken(stored, &ruling, arena);
-            }
+            runs = self.runs_taken(stored, &settled, N, arena);
         }
-        ruling
+        Ruling { runs, is_admitted, trial: Trial::Passed, settled, write }
     }
 
-    /// Runs that a charge takes from the arena.
+    /// The same with a policy on trial, which is charged when all its limits admit the cost; for whose
+    /// logs nobody is refused, and nobody forgotten.
+    #[cold]
+    fn rule_with_trial<const N: usize>(
+        &self,
+        stored: &[u128; N],
+        settled: &Settled<N>,
+        cost: u64,
+        arena: &Arena,
+    ) -> Ruling<N> {
+        let at = settled.at;
+        let admit = |(machine, level): (&Machine, u128)| {
+            cost == 0 || machine.admits(level, cost, at, arena)
+        };
+        let is_admitted = self.each(&settled.levels).take(self.enforced).all(admit);
+        let is_tried = self.each(&settled.levels).skip(self.enforced).all(admit);
+        let write = match cost {
+            0 => Write::Nothing,
+            _ if is_admitted && (self.enforced > 0 || is_tried) => Write::Charge(cost),
+            _ if at.stored != at.last => Write::Anchor,
+            _ => Write::Nothing,
+        };
+        let is_passed = is_tried && !self.would_block;
+        let trial = if is_passed { Trial::Passed } else { Trial::WouldDeny };
+        let runs = |charged| match write {
+            Write::Charge(_) => self.runs_taken(stored, settled, charged, arena),
+            Write::Anchor | Write::Nothing => 0,
+        };
+        let (trial, runs) = match trial {
+            Trial::Passed if runs(N) > arena.room() => (Trial::Unremembered, runs(self.enforced)),
+            Trial::Passed => (trial, runs(N)),
+            _ => (trial, runs(self.enforced)),
+        };
+        Ruling { runs, is_admitted, trial, settled: settled.clone(), write }
+    }
+
+    /// How many of the limits, the first ones, a ruling charges.
+    #[inline(always)]
+    fn charged<const N: usize>(&self, ruling: &Ruling<N>) -> usize {
+        if ruling.trial == Trial::Passed { N } else { self.enforced }
+    }
+
+    /// Runs that a charge of so many limits takes from the arena.
     fn runs_taken<const N: usize>(
         &self,
         stored: &[u128; N],
-        ruling: &Ruling<N>,
+        settled: &Settled<N>,
+        charged: usize,
         arena: &Arena,
     ) -> usize {
-        let at = ruling.settled.at;
-        let charged = if ruling.charges_trial { N } else { self.enforced };
-        let limits = self.each(stored).zip(ruling.settled.levels).take(charged);
+        let at = settled.at;
+        let limits = self.each(stored).zip(settled.levels).take(charged);
         limits
             .filter(|((machine, stored), level)| machine.takes_run(*stored, *level, at, arena))
             .count()
     }
 
     /// All that a client can be told about a ruling that was not yet applied.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decision<const N: usize>(
         &self,
         ruling: &Ruling<N>,
@@ -325,7 +376,7 @@ impl<M: AsRef<[Machine]>> Terms<M> {
         let mut refused_by = None;
         if !is_admitted {
             let enforced = self.each(&settled.levels).take(self.enforced);
-            for (index, (machine, level)) in enforced.enumerate() {
+            for (index, (machine, level)) in (0..).zip(enforced) {
                 let verdict = machine.verdict(level, cost, at, arena);
                 if verdict > worst {
                     (worst, refused_by) = (verdict, Some(index));
@@ -336,7 +387,7 @@ impl<M: AsRef<[Machine]>> Terms<M> {
         let mut remaining = u64::MAX;
         let mut reset_after = 0;
         let enforced = self.each(&settled.levels).take(self.enforced);
-        for (index, (machine, level)) in enforced.enumerate() {
+        for (index, (machine, level)) in (0..).zip(enforced) {
             let figures: Figures = match write {
                 Write::Charge(cost) => machine.figures_after(level, *cost, at, arena),
                 Write::Anchor | Write::Nothing => machine.figures(level, at, arena),
@@ -359,7 +410,7 @@ impl<M: AsRef<[Machine]>> Terms<M> {
             reset_after: span(reset_after),
             limit: if *is_admitted { least } else { refused_by },
             denial: if *is_admitted { None } else { Some(Denial::Limit) },
-            would_deny: ruling.would_deny,
+            would_deny: ruling.would_deny(),
             origin: self.origin,
         }
     }
@@ -376,7 +427,7 @@ impl<M: AsRef<[Machine]>> Terms<M> {
         if ruling.write == Write::Nothing {
             return;
         }
-        let charged = if ruling.charges_trial { N } else { self.enforced };
+        let charged = self.charged(ruling);
         let limits = state.levels.iter_mut().zip(self.each(&levels));
         for (place, (level, (machine, settled))) in limits.enumerate() {
             *level = match ruling.write {

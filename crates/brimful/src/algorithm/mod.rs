@@ -110,28 +110,32 @@ impl Machine {
         match self {
             Self::TokenBucket(bucket) => {
                 let [refill, token, capacity] = bucket.constants();
-                [0, refill, token, capacity]
+                [1, refill, token, capacity]
             }
-            Self::FixedWindow(window) => [1, window.limit(), window.width(), 0],
-            Self::SlidingWindow(window) => [2, window.limit(), window.width().get(), 0],
-            Self::SlidingLog(log) => [3, log.limit().into(), log.width(), 0],
+            Self::FixedWindow(window) => [2, window.limit(), window.width(), 0],
+            Self::SlidingWindow(window) => [3, window.limit(), window.width().get(), 0],
+            Self::SlidingLog(log) => [4, log.limit().into(), log.width(), 0],
         }
     }
 
-    /// The limit of those constants; of words that none has written, one that admits one token a
-    /// nanosecond.
+    /// The limit of those constants, if it is a token bucket.
+    #[inline(always)]
+    pub(crate) fn bucket_of_words([kind, first, second, third]: [u64; 4]) -> Option<Self> {
+        let (refill, token) = (NonZero::new(first)?, NonZero::new(second)?);
+        (kind == 1).then(|| Self::TokenBucket(TokenBucket::of_constants(refill, token, third)))
+    }
+
+    /// The limit of those constants; none of words that no limit has written.
     #[inline]
-    pub(crate) fn of_words([kind, first, second, third]: [u64; 4]) -> Self {
-        let positive = |word| NonZero::new(word).unwrap_or(NonZero::<u64>::MIN);
+    pub(crate) fn of_words(words: [u64; 4]) -> Option<Self> {
+        let [kind, first, second, _] = words;
+        let width = NonZero::new(second)?;
         match kind {
-            0 => Self::TokenBucket(TokenBucket::of_constants(
-                positive(first),
-                positive(second),
-                third,
-            )),
-            1 => Self::fixed_window(first, positive(second)),
-            2 => Self::sliding_window(first, positive(second)),
-            _ => Self::sliding_log(u32::try_from(first).unwrap_or(u32::MAX), positive(second)),
+            1 => Self::bucket_of_words(words),
+            2 => Some(Self::fixed_window(first, width)),
+            3 => Some(Self::sliding_window(first, width)),
+            4 => Some(Self::sliding_log(u32::try_from(first).ok()?, width)),
+            _ => None,
         }
     }
 

@@ -37,7 +37,7 @@ impl TokenBucket {
     }
 
     /// From ticks refilled in one nanosecond, ticks that one token is worth, and whole tokens.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of_constants(refill: NonZero<u64>, token: NonZero<u64>, capacity: u64) -> Self {
         Self { refill, token, brim: product(capacity, token.get()), capacity }
     }

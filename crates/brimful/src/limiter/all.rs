@@ -253,7 +253,10 @@ impl Limiter {
         let index = key.with_key(|key| in_force.rules.resolve(key, named));
         self.counters.count_resolved();
         let row = rows::number(in_force.side, index);
-        charge.ruled = self.fixed(row).map_or(Ruled::Row(row), Ruled::NoLimits);
+        charge.ruled = match in_force.has_limits(index) {
+            true => Ruled::Row(row),
+            false => Ruled::NoLimits(self.fixed(row)),
+        };
     }
 
     /// Counts what each key was charged; a denial once, for the key that decided.

@@ -1,4 +1,4 @@
-//! The constants of rows with one limit in atomic words, so that they are read without a lock while
+//! The constants of rows with one limit, and nothing on trial, in atomic words, so that they are read without a lock while
 //! others replace the rules.
 //!
 //! What a word holds is never read while it changes: a row's words are written before any slot can
@@ -7,20 +7,58 @@
 
 use super::{Caller, Row, Scope};
 use crate::algorithm::Machine;
+use crate::chunks::Chunks;
 use crate::decision::Origin;
 use crate::step::Terms;
 use crate::sync::{AtomicU64, Ordering};
 
-/// A row of at most one limit. (One cache line.)
+/// Those of one side.
+#[derive(Debug)]
+pub(super) struct Briefs {
+    /// As many as the limiter was built with, and some more.
+    near: Box<[Brief]>,
+    far: Chunks<Brief>,
+}
+
+impl Briefs {
+    /// Room for so many, which can grow.
+    pub(super) fn new(rows: usize) -> Self {
+        let near = if rows == 0 { 0 } else { rows.max(16) };
+        Self { near: (0..near).map(|_| Brief::default()).collect(), far: Chunks::default() }
+    }
+
+    /// Takes the rows down, from index 0 on.
+    pub(super) fn write(&self, rows: &[Row]) {
+        self.far.grow(rows.len().saturating_sub(self.near.len()));
+        for (brief, row) in self.near.iter().chain(self.far.iter()).zip(rows) {
+            brief.write(row);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, index: usize) -> Option<&Brief> {
+        match self.near.get(index) {
+            Some(near) => Some(near),
+            None => self.get_far(index),
+        }
+    }
+
+    #[cold]
+    fn get_far(&self, index: usize) -> Option<&Brief> {
+        self.far.get(index.checked_sub(self.near.len())?)
+    }
+}
+
+/// A row of one limit, and nothing on trial. (One cache line.)
 #[derive(Debug, Default)]
 #[repr(align(64))]
-pub(super) struct Brief {
+pub(crate) struct Brief {
     generation: AtomicU64,
     /// Whose calls it answers: [`EVERY_TIER`], or the tier.
     scope: AtomicU64,
-    /// The label, above the flags.
-    label_and_flags: AtomicU64,
+    label: AtomicU64,
     tolerance: AtomicU64,
+    /// All zero for a row that has no constants here.
     machine: [AtomicU64; 4],
 }
 
@@ -28,65 +66,68 @@ pub(super) struct Brief {
 const EVERY_TIER: u64 = 0;
 const NOBODY: u64 = 2;
 
-const IS_ENFORCED: u64 = 1;
-const WOULD_BLOCK: u64 = 2;
-const HAS_LIMIT: u64 = 4;
-const FLAGS: u32 = 3;
-
 impl Brief {
-    /// Takes down a row; of one with more limits only that it has no constants here.
-    pub(super) fn write(&self, row: &Row) {
+    /// Whether a row can be taken down: it has one limit, and nothing on trial.
+    pub(super) fn is_enough(row: &Row) -> bool {
+        row.plan.one_machine().is_some() && !row.plan.has_trial
+    }
+
+    /// Takes down a row; of one with more limits, only that nobody finds its limits here.
+    fn write(&self, row: &Row) {
         let terms = &*row.plan;
-        let [machine] = match terms.one_machine() {
-            Some(machine) => [machine.words()],
-            None => [[0; 4]],
-        };
-        let flag = |is: bool, flag: u64| if is { flag } else { 0 };
-        let flags = flag(!terms.is_trial_only(), IS_ENFORCED)
-            | flag(terms.would_block, WOULD_BLOCK)
-            | flag(terms.one_machine().is_some(), HAS_LIMIT);
+        let machine = terms.one_machine().filter(|_| Self::is_enough(row));
         let scope = match row.scope {
+            _ if machine.is_none() => NOBODY,
             Scope::EveryTier => EVERY_TIER,
             Scope::Tier(tier) => tier.number(),
             Scope::Nobody => NOBODY,
         };
-        let label_and_flags = (u64::from(terms.origin.label) << FLAGS) | flags;
-        let words = [&self.generation, &self.scope, &self.label_and_flags, &self.tolerance];
-        let values = [terms.origin.generation, scope, label_and_flags, terms.tolerance];
-        for (word, value) in words.into_iter().zip(values) {
-            word.store(value, Ordering::Relaxed);
-        }
-        for (word, value) in self.machine.iter().zip(machine) {
+        let words = [&self.generation, &self.scope, &self.label, &self.tolerance];
+        let values = [terms.origin.generation, scope, terms.origin.label.into(), terms.tolerance];
+        let machine = machine.map_or([0; 4], Machine::words);
+        let all = words.into_iter().zip(values).chain(self.machine.iter().zip(machine));
+        for (word, value) in all {
             word.store(value, Ordering::Relaxed);
         }
     }
 
-    /// The limit, if it is what the call wants.
-    #[inline]
-    pub(super) fn terms_for(&self, row: u32, caller: Caller) -> Option<Terms<[Machine; 1]>> {
+    /// Whether it is what the call wants.
+    #[inline(always)]
+    pub(super) fn serves(&self, caller: Caller) -> bool {
         let scope = self.scope.load(Ordering::Relaxed);
         let is_scope = scope == caller.tier.number() || scope == EVERY_TIER;
-        let is_current = self.generation.load(Ordering::Relaxed) == caller.generation;
-        if is_scope && is_current { self.terms(row) } else { None }
+        is_scope && self.generation.load(Ordering::Relaxed) == caller.generation
+    }
+
+    /// The limit, if it is a token bucket. (The compiler then knows which algorithm it is.)
+    #[inline(always)]
+    pub(crate) fn bucket(&self, row: u32) -> Option<Terms<[Machine; 1]>> {
+        Some(self.terms_with(row, Machine::bucket_of_words(self.words())?))
     }
 
     /// The limit; none when there are more, or none.
-    #[inline]
-    pub(super) fn terms(&self, row: u32) -> Option<Terms<[Machine; 1]>> {
-        let label_and_flags = self.label_and_flags.load(Ordering::Relaxed);
-        if label_and_flags & HAS_LIMIT == 0 {
-            return None;
-        }
+    #[inline(always)]
+    pub(crate) fn terms(&self, row: u32) -> Option<Terms<[Machine; 1]>> {
+        Some(self.terms_with(row, Machine::of_words(self.words())?))
+    }
+
+    #[inline(always)]
+    fn words(&self) -> [u64; 4] {
+        self.machine.each_ref().map(|word| word.load(Ordering::Relaxed))
+    }
+
+    #[inline(always)]
+    fn terms_with(&self, row: u32, machine: Machine) -> Terms<[Machine; 1]> {
+        let label = u32::try_from(self.label.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
         let generation = self.generation.load(Ordering::Relaxed);
-        let label = u32::try_from(label_and_flags >> FLAGS).unwrap_or(u32::MAX);
-        let words = self.machine.each_ref().map(|word| word.load(Ordering::Relaxed));
-        Some(Terms {
+        Terms {
             origin: Origin { generation, row, label },
-            machines: [Machine::of_words(words)],
-            enforced: usize::from(label_and_flags & IS_ENFORCED != 0),
-            would_block: label_and_flags & WOULD_BLOCK != 0,
+            machines: [machine],
+            enforced: 1,
+            has_trial: false,
+            would_block: false,
             tolerance: self.tolerance.load(Ordering::Relaxed),
             has_log: false,
-        })
+        }
     }
 }

@@ -74,8 +74,11 @@ impl Answer for Outcome {
         _cost: u64,
         _arena: &Arena,
     ) -> Self {
-        let Ruling { is_admitted, would_deny, .. } = *ruling;
-        Self { is_allowed: is_admitted, would_deny, origin: terms.origin }
+        Self {
+            is_allowed: ruling.is_admitted,
+            would_deny: ruling.would_deny(),
+            origin: terms.origin,
+        }
     }
 
     #[inline]

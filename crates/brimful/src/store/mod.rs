@@ -385,11 +385,16 @@ impl<'a> Pair<'a> {
 }
 
 /// Whether the slot's limits are those of rules that were replaced, and went on only until it owes nothing.
+#[inline]
 fn is_done(rows: &Held<'_>, slot: &Slot, now: Nanos, arena: &Arena) -> bool {
+    rows.is_kept(slot.row) && owes_nothing(rows, slot, now, arena)
+}
+
+#[cold]
+fn owes_nothing(rows: &Held<'_>, slot: &Slot, now: Nanos, arena: &Arena) -> bool {
     let Slot { row, state: State { last, levels }, .. } = slot;
     let level = |limit: usize| levels.get(limit).copied().unwrap_or(0);
-    let plan = rows.plan(*row).filter(|_| rows.is_kept(*row));
-    plan.is_some_and(|plan| plan.is_full(*last, level, now, arena))
+    rows.plan(*row).is_some_and(|plan| plan.is_full(*last, level, now, arena))
 }
 
 /// Clears a slot and gives back the runs that it held; false when it was empty.

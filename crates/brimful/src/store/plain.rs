@@ -7,9 +7,10 @@
 
 use super::sets::{LAST, LOCK, MORE, ROW_BITS, halves, lock, row, unlock};
 use super::{Request, Store};
+use crate::algorithm::Machine;
 use crate::algorithm::arena::Arena;
-use crate::rows::Rows;
-use crate::step::{Answer, State};
+use crate::rows::{Brief, Rows};
+use crate::step::{Answer, State, Terms};
 use crate::sync::{AtomicU64, Ordering};
 use crate::time::Nanos;
 
@@ -33,6 +34,13 @@ struct Content {
     state: State<1>,
 }
 
+/// A slot of a locked set.
+struct Found<'a> {
+    set: &'a Locked<'a>,
+    at: usize,
+    content: Content,
+}
+
 impl Store {
     /// Whether [`known_plain`](Self::known_plain) knows all keys that [`known`](Self::known) does.
     pub(crate) fn is_plain(&self) -> bool {
@@ -53,25 +61,55 @@ impl Store {
         // Read here, the clock does not wait for the lock, nor for the memory of the set.
         let mut now = (request.now)();
         let (set, waited) = line.lock();
-        let Content { fingerprint, row, mut state } = set.0.read(at)?;
+        let Content { fingerprint, row, state } = set.0.read(at)?;
         if fingerprint != request.fingerprint {
             return None;
         }
-        let plan = request.rows.terms_for(row, request.wanted)?;
+        let brief = request.rows.brief_for(row, request.wanted)?;
         if waited || now < state.last {
             // That time is stale, or others were faster.
             now = (request.now)();
         }
+        let found = Found { set: &set, at, content: Content { fingerprint, row, state } };
+        match brief.bucket(row) {
+            Some(bucket) => Some(self.decide_plain(found, &bucket, request, now)),
+            None => self.decide_plain_other(found, brief, request, now),
+        }
+    }
+
+    /// Decides for a key in a slot.
+    #[inline(always)]
+    fn decide_plain<A: Answer, N>(
+        &self,
+        found: Found<'_>,
+        terms: &Terms<[Machine; 1]>,
+        request: &Request<'_, N>,
+        now: Nanos,
+    ) -> A {
+        let Found { set, at, content: Content { fingerprint, row, mut state } } = found;
         let mut arena = Arena::empty();
-        let ruling = plan.rule(&state, request.cost, now, &arena);
-        let answer = A::of(&plan, &ruling, request.cost, &arena);
+        let ruling = terms.rule(&state, request.cost, now, &arena);
+        let answer = A::of(terms, &ruling, request.cost, &arena);
         if ruling.is_written() && !request.peek {
             let before = state.last;
-            plan.apply(&mut state, &ruling, &mut arena);
+            terms.apply(&mut state, &ruling, &mut arena);
             set.write(at, &Content { fingerprint, row, state });
             self.note_step(before, state.last);
         }
-        Some(answer)
+        answer
+    }
+
+    /// The same for other algorithms than the token bucket.
+    #[inline(never)]
+    fn decide_plain_other<A: Answer, N>(
+        &self,
+        found: Found<'_>,
+        brief: &Brief,
+        request: &Request<'_, N>,
+        now: Nanos,
+    ) -> Option<A> {
+        let terms = brief.terms(found.content.row)?;
+        Some(self.decide_plain(found, &terms, request, now))
     }
 
     /// Begins to fetch the sets of some keys from memory, all at once.
@@ -115,19 +153,19 @@ impl Store {
             Some(at) => (first, at),
             None => (second, free(second)?),
         };
-        let plan = rows.terms_for(row, request.wanted)?;
+        let terms = rows.brief_for(row, request.wanted)?.terms(row)?;
         let mut arena = Arena::empty();
         let mut state = State::new(now);
-        let ruling = plan.rule(&state, cost, now, &arena);
-        let answer = A::of(&plan, &ruling, cost, &arena);
+        let ruling = terms.rule(&state, cost, now, &arena);
+        let answer = A::of(&terms, &ruling, cost, &arena);
         // Looks and denials never take a slot.
         if ruling.is_written() {
-            plan.apply(&mut state, &ruling, &mut arena);
+            terms.apply(&mut state, &ruling, &mut arena);
             match set.0.read(at) {
                 Some(_) => self.counters.evicted_lossless.add(1),
                 None => self.counters.occupied.add(1),
             }
-            self.shorten_flood(&plan, &state, now, &arena);
+            self.shorten_flood(&terms, &state, now, &arena);
             set.write(at, &Content { fingerprint, row, state });
         }
         Some(answer)
@@ -199,8 +237,8 @@ impl<'a> Line<'a> {
     fn refilled(self, rows: &Rows, now: Nanos) -> Option<usize> {
         let is_full = |Content { row, state, .. }: Content| {
             let [level] = state.levels;
-            let plan = rows.terms(row);
-            plan.is_some_and(|plan| plan.is_full(state.last, |_| level, now, &Arena::empty()))
+            let terms = rows.brief(row).and_then(|brief| brief.terms(row));
+            terms.is_some_and(|terms| terms.is_full(state.last, |_| level, now, &Arena::empty()))
         };
         (0..SLOTS).find(|at| self.read(*at).is_some_and(is_full))
     }
