@@ -1,0 +1,54 @@
+//! A key of a file, owned.
+
+use std::fmt;
+
+use brimful::{AsKey, IpPrefix, Key};
+
+/// What can be a key in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum OwnedKey {
+    Text(String),
+    Integer(i128),
+    Ip(IpPrefix),
+    /// Of texts, integers and addresses.
+    Parts(Vec<OwnedKey>),
+}
+
+impl OwnedKey {
+    /// The key, or a part of one.
+    fn simple(&self) -> Key<'_> {
+        match self {
+            Self::Text(text) => Key::Text(text),
+            Self::Integer(number) => Key::from(*number),
+            Self::Ip(prefix) => Key::Ip(*prefix),
+            Self::Parts(_) => Key::Parts(&[]),
+        }
+    }
+}
+
+impl AsKey for OwnedKey {
+    fn with_key<R>(&self, f: impl FnOnce(Key<'_>) -> R) -> R {
+        match self {
+            Self::Parts(parts) => {
+                let parts: Vec<Key<'_>> = parts.iter().map(Self::simple).collect();
+                f(Key::Parts(&parts))
+            }
+            simple => f(simple.simple()),
+        }
+    }
+}
+
+impl fmt::Display for OwnedKey {
+    /// As it is written in TOML.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(&crate::print::quoted(text)),
+            Self::Integer(number) => write!(f, "{number}"),
+            Self::Ip(prefix) => write!(f, "{{ ip = \"{prefix}\" }}"),
+            Self::Parts(parts) => {
+                let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+                write!(f, "[{}]", parts.join(", "))
+            }
+        }
+    }
+}

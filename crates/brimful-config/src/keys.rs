@@ -1,0 +1,58 @@
+//! One form for the text of keys.
+
+use std::borrow::Cow;
+
+use unicode_normalization::{UnicodeNormalization as _, is_nfc};
+
+/// How the text of keys is brought to one form, so that `" Müller"` and `"MÜLLER"` share a budget.
+/// All steps are off unless the file turns them on.
+///
+/// The keys and patterns of a file are brought to this form when it is read. Callers do the same with
+/// each text of their keys, the texts in a list too, before they ask a limiter; the limiter itself
+/// compares bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keys {
+    pub(crate) trim: bool,
+    pub(crate) fold_case: bool,
+    pub(crate) nfc: bool,
+}
+
+impl Keys {
+    /// The form of a text: without white space at its ends (`trim`), by Unicode's full case folding
+    /// (`fold_case`: `ß` is `ss`), in Normalization Form C (`nfc`; with `fold_case` decomposed
+    /// before it is folded). A text that has this form is borrowed.
+    ///
+    /// ```
+    /// use brimful_config::{Config, Syntax};
+    ///
+    /// let text = "[keys]\ntrim = true\nfold_case = true\n[default]\nlimit = \"10/s\"\n";
+    /// let config = Config::parse(text, Syntax::Toml, "limits.toml", None)?;
+    /// assert_eq!(config.keys().normalize(" Straße "), "strasse");
+    /// # Ok::<(), brimful_config::Error>(())
+    /// ```
+    #[must_use]
+    pub fn normalize<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let text = if self.trim { text.trim() } else { text };
+        if text.is_ascii() {
+            let folds = self.fold_case && text.bytes().any(|b| b.is_ascii_uppercase());
+            return if folds { text.to_ascii_lowercase().into() } else { text.into() };
+        }
+        let formed = match (self.fold_case, self.nfc) {
+            (false, false) => return text.into(),
+            (false, true) if is_nfc(text) => return text.into(),
+            (false, true) => text.nfc().collect(),
+            (true, false) => caseless::default_case_fold_str(text),
+            (true, true) => {
+                let decomposed: String = text.nfd().collect();
+                caseless::default_case_fold_str(&decomposed).nfc().collect()
+            }
+        };
+        if formed == text { text.into() } else { formed.into() }
+    }
+
+    /// Whether any step is on.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.trim || self.fold_case || self.nfc
+    }
+}
