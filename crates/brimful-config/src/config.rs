@@ -11,7 +11,7 @@ use crate::files;
 use crate::keys::Keys;
 use crate::model::Model;
 use crate::read;
-use crate::source::{MAX_CONFIG, Source, Spot};
+use crate::source::{LineColumn, MAX_CONFIG, Source, Spot};
 use crate::syntax::Syntax;
 
 /// A configuration that was read and found right.
@@ -122,6 +122,14 @@ impl Config {
     #[must_use]
     pub fn files(&self) -> &[PathBuf] {
         &self.files
+    }
+
+    /// The file and the place of a part of what was read.
+    pub(crate) fn place(&self, spot: Spot) -> (&Path, LineColumn) {
+        let source = usize::try_from(spot.file).ok().and_then(|file| self.sources.get(file));
+        source.map_or((Path::new(""), LineColumn { line: 0, column: 0 }), |source| {
+            (&source.name, source.line_column(spot.bytes().start))
+        })
     }
 }
 

@@ -41,14 +41,6 @@ impl AsKey for OwnedKey {
 impl fmt::Display for OwnedKey {
     /// As it is written in TOML.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(text) => f.write_str(&crate::print::quoted(text)),
-            Self::Integer(number) => write!(f, "{number}"),
-            Self::Ip(prefix) => write!(f, "{{ ip = \"{prefix}\" }}"),
-            Self::Parts(parts) => {
-                let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
-                write!(f, "[{}]", parts.join(", "))
-            }
-        }
+        f.write_str(&crate::print::key(self, " = "))
     }
 }

@@ -14,6 +14,15 @@ pub(crate) const REQUESTS: &[&str] = &["max_cost"];
 /// What [`Overflow`] is called in a file.
 pub(crate) const OVERFLOWS: &[&str] = &["evict", "refuse", "share"];
 
+/// The word for what happens to a new key when no slot is free.
+pub(crate) fn overflow_name(overflow: Overflow) -> &'static str {
+    match overflow {
+        Overflow::Evict => "evict",
+        Overflow::Refuse => "refuse",
+        Overflow::Share => "share",
+    }
+}
+
 /// Where the settings of the store stand.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spots {
