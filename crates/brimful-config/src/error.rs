@@ -214,7 +214,8 @@ impl fmt::Display for Fault {
         place(f, &self.file, self.line, self.column)?;
         write!(f, ": {}", self.found)?;
         let separator = if f.alternate() { "\n  " } else { "; " };
-        if let Some(excerpt) = self.excerpt.as_ref().filter(|_| f.alternate()) {
+        let excerpt = self.excerpt.as_ref().filter(|excerpt| !excerpt.text.trim().is_empty());
+        if let Some(excerpt) = excerpt.filter(|_| f.alternate()) {
             let (from, width) = (excerpt.from, excerpt.width);
             write!(f, "\n  {}\n  {:from$}{:^<width$}", excerpt.text, "", "")?;
         }

@@ -32,7 +32,7 @@ pub(crate) struct Readings {
     pub(crate) model: Model,
     pub(crate) sources: Vec<Source>,
     /// Where the settings of the store stand.
-    pub(crate) store_spots: store::Spots,
+    pub(crate) store_spots: Spots,
     pub(crate) faults: Faults,
 }
 
@@ -51,12 +51,13 @@ pub(crate) fn read(
     }
     let source = Source::new(name, text);
     let mut reader = Reader {
+        is: if syntax == Syntax::Toml { " = " } else { ": " },
         base: base.map(Path::to_owned),
         sources: vec![source],
         faults: Faults::default(),
         keys: Keys::default(),
         model: Model::default(),
-        store_spots: store::Spots::default(),
+        store_spots: Spots::default(),
         names: grant::Names::default(),
     };
     let text = reader.sources.first().map_or("", |source| &source.text);
@@ -78,13 +79,15 @@ pub(crate) fn read(
 
 /// What is being read.
 struct Reader {
+    /// What stands between the name and the value of a field.
+    is: &'static str,
     /// Where files of members are looked for.
     base: Option<PathBuf>,
     sources: Vec<Source>,
     faults: Faults,
     keys: Keys,
     model: Model,
-    store_spots: store::Spots,
+    store_spots: Spots,
     names: grant::Names,
 }
 

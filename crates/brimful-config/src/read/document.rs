@@ -42,8 +42,10 @@ impl Reader {
         match fields.get("default") {
             Some(entry) => self.default(entry),
             None => {
-                let expected = "say in `default` what others get: `limit = \"100/min\"`, or \
-                                `unlimited = true` to admit them";
+                let (limit, word) =
+                    (self.field("limit", "\"100/min\""), self.field("unlimited", "true"));
+                let expected =
+                    format!("say in `default` what others get: {limit}, or {word} to admit them");
                 self.faults.note(Spot::beginning(0), "there is no `default`", expected);
             }
         }
@@ -148,7 +150,7 @@ impl Reader {
             let what = "an exact override";
             let Some(fields) = self.table(node, what, EXACT) else { continue };
             let Some(entry) = fields.get("key") else {
-                let expected = "say whose it is: `key = \"partner\"`";
+                let expected = format!("say whose it is: {}", self.field("key", "\"partner\""));
                 self.faults.note(
                     Self::spot(&node.span),
                     "an exact override has no `key`",
@@ -172,7 +174,8 @@ impl Reader {
             let what = "a pattern";
             let Some(fields) = self.table(node, what, PATTERN) else { continue };
             let Some(entry) = fields.get("match") else {
-                let expected = "say which keys it is for: `match = \"tenant:*:search\"`";
+                let example = self.field("match", "\"tenant:*:search\"");
+                let expected = format!("say which keys it is for: {example}");
                 self.faults.note(Self::spot(&node.span), "a pattern has no `match`", expected);
                 continue;
             };

@@ -55,8 +55,14 @@ impl Reader {
             } else {
                 "expected one of `limit`, `limits`, `unlimited` and `blocked`"
             };
-            let found = format!("{} says nothing of what its keys get", saying.what);
-            self.faults.note(saying.at, found, expected);
+            // A field that is mistaken for one of them is at fault itself.
+            let mistaken = |entry: &Entry| {
+                !fields.knows(&entry.name) && near::nearest(&entry.name, ways).is_some()
+            };
+            if !fields.iter().any(mistaken) {
+                let found = format!("{} says nothing of what its keys get", saying.what);
+                self.faults.note(saying.at, found, expected);
+            }
             return None;
         };
         let mut alone = true;
@@ -114,7 +120,7 @@ impl Reader {
         let found = format!("there is no policy `{name}`{}", meant(near.flatten()));
         // A limit where a policy's name should be.
         let expected = if name.parse::<Limit>().is_ok() {
-            format!("for a limit write `limit = \"{name}\"`")
+            format!("for a limit write {}", self.field("limit", &crate::print::quoted(name)))
         } else {
             "name one of `policies`, `unlimited` or `blocked`".to_owned()
         };
@@ -138,7 +144,8 @@ impl Reader {
         if items.len() > Policy::MAX_LIMITS || items.is_empty() {
             let ninth = items.get(Policy::MAX_LIMITS).unwrap_or(node);
             let found = format!("there are {} limits", items.len());
-            let expected = "expected 1 to 8; for none write `unlimited = true` or `blocked = true`";
+            let words = [self.field("unlimited", "true"), self.field("blocked", "true")];
+            let expected = format!("expected 1 to 8; for none write {}", words.join(" or "));
             self.faults.note(Self::spot(&ninth.span), found, expected);
             return None;
         }

@@ -12,18 +12,25 @@ use crate::node::{Node, Value};
 
 pub(crate) const IP: &[&str] = &["ip"];
 
-const FORMS: &str =
-    "a key is text, a whole number, a list of these, or `{ ip = \"192.0.2.0/24\" }`";
-const PART: &str = "a part of a key is text, a whole number or `{ ip = \"192.0.2.1\" }`";
-
 impl Reader {
     pub(super) fn key(&mut self, node: &Node) -> Option<OwnedKey> {
         match &node.value {
             Value::List(parts) => {
-                let parts: Vec<_> = parts.iter().map(|part| self.simple_key(part, PART)).collect();
+                let is = self.is;
+                let expected = format!(
+                    "a part of a key is text, a whole number or `{{ ip{is}\"192.0.2.1\" }}`"
+                );
+                let parts: Vec<_> =
+                    parts.iter().map(|part| self.simple_key(part, &expected)).collect();
                 parts.into_iter().collect::<Option<_>>().map(OwnedKey::Parts)
             }
-            _ => self.simple_key(node, FORMS),
+            _ => {
+                let is = self.is;
+                let expected = format!(
+                    "a key is text, a whole number, a list of these, or `{{ ip{is}\"192.0.2.0/24\" }}`"
+                );
+                self.simple_key(node, &expected)
+            }
         }
     }
 

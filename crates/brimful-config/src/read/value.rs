@@ -12,6 +12,8 @@ use crate::text::{inside, near};
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a> {
     entries: &'a [Entry],
+    /// Their names, if they are fixed.
+    known: &'static [&'static str],
 }
 
 impl<'a> Fields<'a> {
@@ -20,12 +22,21 @@ impl<'a> Fields<'a> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.known.contains(&name)
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &'a Entry> + use<'a> {
         self.entries.iter()
     }
 }
 
 impl Reader {
+    /// A field as it is written: `` `limit = "10/s"` ``.
+    pub(super) fn field(&self, name: &str, value: &str) -> String {
+        format!("`{name}{}{value}`", self.is)
+    }
+
     /// A part of the configuration itself.
     pub(super) fn spot(span: &Range<usize>) -> Spot {
         Spot::new(0, span.clone())
@@ -36,7 +47,7 @@ impl Reader {
         &mut self,
         node: &'a Node,
         what: &str,
-        known: &[&str],
+        known: &'static [&'static str],
     ) -> Option<Fields<'a>> {
         let fields = self.free_table(node, what)?;
         for entry in fields.iter().filter(|entry| !known.contains(&entry.name.as_str())) {
@@ -45,13 +56,13 @@ impl Reader {
             let expected = format!("expected {}", list(known));
             self.faults.note(Self::spot(&entry.name_span), found, expected);
         }
-        Some(fields)
+        Some(Fields { known, ..fields })
     }
 
     /// The fields of a table whose fields are named by who writes it.
     pub(super) fn free_table<'a>(&mut self, node: &'a Node, what: &str) -> Option<Fields<'a>> {
         match &node.value {
-            Value::Table(entries) => Some(Fields { entries }),
+            Value::Table(entries) => Some(Fields { entries, known: &[] }),
             other => {
                 self.wrong(node, other, &format!("{what} is a table"));
                 None

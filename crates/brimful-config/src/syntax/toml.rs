@@ -58,9 +58,17 @@ fn flaw(text: &str, error: &toml::de::Error) -> Flaw {
         flaw.first = first_of_two(text, &span);
         return flaw;
     }
+    if message.starts_with("string values must be quoted") {
+        let expected = "write a text in quotes: `limit = \"100/min\"`";
+        return Flaw::new(span, "there is no value, or a text without quotes", expected);
+    }
+    if message.starts_with("cannot recurse") {
+        let expected = "expected at most 80 lists and tables in one another";
+        return Flaw::new(span, "this is nested too deep", expected);
+    }
     match message.split_once(", expected ") {
         Some((found, expected)) => Flaw::new(span, found, format!("expected {expected}")),
-        None => Flaw::new(span, message, "expected TOML"),
+        None => Flaw::new(span, message, "expected TOML 1.1"),
     }
 }
 

@@ -213,5 +213,19 @@ fn bytes(span: &Span) -> Range<usize> {
 /// A fault of YAML, in the words of its parser.
 fn flaw(text: &str, error: &ScanError) -> Flaw {
     let at = error.marker().byte_offset().unwrap_or(text.len());
-    Flaw::new(at..at, error.info(), "expected YAML")
+    let found = error.info();
+    let has = |part| found.contains(part);
+    // What most often is behind it.
+    let expected = if has("anchor") {
+        "write a text that begins with `*` or `&` in quotes"
+    } else if has("mapping values are not allowed") || has("',' or '}'") {
+        "write a text that has `: ` in it in quotes"
+    } else if has("tabs disallowed") || has("found a tab") {
+        "indent by spaces"
+    } else if has("recursion limit") {
+        "expected at most 32 lists and tables in one another"
+    } else {
+        "expected YAML 1.2"
+    };
+    Flaw::new(at..at, found, expected)
 }
