@@ -28,7 +28,7 @@ pub(crate) fn span(fault: &brimful::Error) -> Option<std::ops::Range<usize>> {
 
 /// The policy decides and counts, and never denies.
 pub(crate) fn shadowed(policy: Policy) -> Policy {
-    policy
+    policy.shadow()
 }
 
 /// The rules of a model.
@@ -37,12 +37,14 @@ pub(crate) fn rules(model: &Model) -> Result<Rules, brimful::Error> {
     for rule in &model.rules {
         let policy = rule.grant.policy.clone();
         builder = match &rule.target {
-            _ if rule.grant.shadow => builder,
             Target::Default => builder.default(policy),
             Target::Tier(name) => builder.tier(name, policy),
             Target::Exact(key) => builder.exact(key, policy),
             Target::Pattern(pattern) => builder.pattern(pattern, policy),
         };
+    }
+    for member in &model.members {
+        builder = builder.member(&member.key, &member.tier);
     }
     builder.build()
 }

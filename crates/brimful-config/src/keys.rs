@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use brimful::{AsKey, Key};
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
 /// How the text of keys is brought to one form, so that `" Müller"` and `"MÜLLER"` share a budget.
@@ -48,6 +49,33 @@ impl Keys {
             }
         };
         if formed == text { text.into() } else { formed.into() }
+    }
+
+    /// Calls `f` with the key whose texts have this form: the text itself, or the texts in a list. (Lists
+    /// in a list are left as they are; no file can name such keys.)
+    pub fn with_key<R>(&self, key: impl AsKey, f: impl FnOnce(Key<'_>) -> R) -> R {
+        key.with_key(|key| match key {
+            Key::Text(text) => f(Key::Text(&self.normalize(text))),
+            Key::Parts(parts) if self.is_on() => {
+                let texts: Vec<Cow<'_, str>> = parts
+                    .iter()
+                    .map(|part| match part {
+                        Key::Text(text) => self.normalize(text),
+                        _ => Cow::Borrowed(""),
+                    })
+                    .collect();
+                let parts: Vec<Key<'_>> = parts
+                    .iter()
+                    .zip(&texts)
+                    .map(|(part, text)| match part {
+                        Key::Text(_) => Key::Text(text),
+                        other => *other,
+                    })
+                    .collect();
+                f(Key::Parts(&parts))
+            }
+            other => f(other),
+        })
     }
 
     /// Whether any step is on.

@@ -38,9 +38,11 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
+mod bound;
 mod config;
 mod core;
 mod error;
+mod explain;
 mod faults;
 mod files;
 mod key;
@@ -58,6 +60,7 @@ mod text;
 
 pub use config::Config;
 pub use error::{Also, Error, Fault};
+pub use explain::{Bounded, Explained, Explanation, Role};
 pub use keys::Keys;
 pub use lint::{Lint, LintKind};
 pub use schema::schema;

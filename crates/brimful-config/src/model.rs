@@ -109,6 +109,18 @@ impl PartialEq for Model {
     }
 }
 
+impl Target {
+    /// In messages.
+    pub(crate) fn described(&self) -> String {
+        match self {
+            Self::Default => "the default".to_owned(),
+            Self::Tier(name) => format!("the tier `{name}`"),
+            Self::Exact(key) => format!("the key {key}"),
+            Self::Pattern(pattern) => format!("the pattern `{pattern}`"),
+        }
+    }
+}
+
 impl Grant {
     fn content(&self) -> (Policy, Said, bool) {
         (self.policy.clone(), self.said.clone(), self.shadow)

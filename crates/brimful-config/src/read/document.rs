@@ -199,12 +199,7 @@ impl Reader {
                 continue;
             };
             seen.insert((&rule.target, rule.grant.shadow), first);
-            let of = match &rule.target {
-                Target::Default => "the default".to_owned(),
-                Target::Tier(name) => format!("the tier `{name}`"),
-                Target::Exact(key) => format!("the key {key}"),
-                Target::Pattern(pattern) => format!("the pattern `{pattern}`"),
-            };
+            let of = rule.target.described();
             let kind = if rule.grant.shadow { "shadow rules" } else { "rules" };
             let found = format!("{of} has two {kind}");
             let expected = "keep one; an enforced rule and a shadow rule may stand together";
