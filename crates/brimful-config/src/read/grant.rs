@@ -76,7 +76,7 @@ impl Reader {
             "policy" => self.named_policy(first),
             "unlimited" => self.said(first).then(|| word(Policy::unlimited(), Said::Unlimited)),
             "blocked" => self.said(first).then(|| word(Policy::blocked(), Said::Blocked)),
-            _ => self.limits(&first.node, saying),
+            _ => self.limits(&first.node, saying, shadow),
         };
         let mut grant = grant.filter(|_| alone)?;
         if let Some(name) = saying.named {
@@ -130,7 +130,7 @@ impl Reader {
     }
 
     /// A limit, or a list of 1 to 8.
-    fn limits(&mut self, node: &Node, saying: &Saying<'_>) -> Option<Grant> {
+    fn limits(&mut self, node: &Node, saying: &Saying<'_>, shadow: bool) -> Option<Grant> {
         let items = self.list(node, "`limits`", true)?;
         if let [only] = items
             && let crate::node::Value::Text(text) = &only.value
@@ -172,7 +172,7 @@ impl Reader {
             Policy::new(limits.into_iter().map(|(limit, _)| limit)).ok().filter(|_| whole)?;
         let policy = match saying.named {
             Some(_) => policy,
-            None => self.names.inline(policy, saying.prefix),
+            None => self.names.inline(policy, saying.prefix, shadow),
         };
         Some(Grant { policy, said: Said::Limits, shadow: false, limits: spots })
     }
@@ -205,9 +205,9 @@ fn word(policy: Policy, said: Said) -> Grant {
 impl Names {
     /// Names the limits that a rule says itself: `default`, `tier gold`, `exact 1000/min` (by its
     /// limits, so that a thousand keys with equal ones share a policy), `pattern tenant.*.search`.
-    /// Characters that a name cannot have are replaced. Other limits under a name that is taken get a
+    /// Those of a rule on trial end in ` on trial`. Characters that a name cannot have are replaced. Other limits under a name that is taken get a
     /// number: `tier gold #2`.
-    fn inline(&mut self, policy: Policy, prefix: &str) -> Policy {
+    fn inline(&mut self, policy: Policy, prefix: &str, shadow: bool) -> Policy {
         let wanted = match prefix {
             "exact" => {
                 let names: Vec<&str> = policy.limits().iter().map(Limit::name).collect();
@@ -215,7 +215,9 @@ impl Names {
             }
             other => other.to_owned(),
         };
-        let wanted = printable(&wanted);
+        let trial = if shadow { " on trial" } else { "" };
+        let most = Limit::MAX_NAME.saturating_sub(trial.len());
+        let wanted = format!("{}{trial}", printable(&wanted, most));
         let taken = usize::from(self.policies.contains_key(&wanted));
         let same_name = self.inline.entry(wanted.clone()).or_default();
         let place = same_name.iter().position(|other| other.limits() == policy.limits());
@@ -236,9 +238,9 @@ impl Names {
     }
 }
 
-/// The beginning of a text, as a name: printable ASCII without `:`, `"` and `\`.
-fn printable(text: &str) -> String {
-    let replaced = text.chars().take(Limit::MAX_NAME).map(|character| match character {
+/// The first characters of a text, as a name: printable ASCII without `:`, `"` and `\`.
+fn printable(text: &str, most: usize) -> String {
+    let replaced = text.chars().take(most).map(|character| match character {
         ':' => '.',
         '"' | '\\' => '_',
         ' '..='~' => character,
