@@ -14,7 +14,7 @@ use crate::text::shown;
 /// Which rules of a configuration apply to a key, and which of them decides.
 ///
 /// `{}` prints the chain, a few lines for each rule. It serializes as `{"key", "tier", "rules": [{"level",
-/// "rule", "file", "line", "column", "role", "policy", "unlimited", "blocked", "limits": [{"name",
+/// "rule", "file", "line", "column", "role", "shadow", "policy", "unlimited", "blocked", "limits": [{"name",
 /// "limit", "bound"}]}]}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
@@ -32,6 +32,7 @@ pub struct Explained {
     line: usize,
     column: usize,
     role: Role,
+    shadow: bool,
     policy: String,
     unlimited: bool,
     blocked: bool,
@@ -106,6 +107,7 @@ impl Config {
             line: at.0,
             column: at.1,
             role,
+            shadow: policy.is_shadow(),
             policy: policy.name().to_owned(),
             unlimited: policy.is_unlimited(),
             blocked: policy.is_blocked(),
@@ -219,6 +221,12 @@ impl Explained {
         self.role
     }
 
+    /// Whether it is on trial, heard or not.
+    #[must_use]
+    pub fn is_shadow(&self) -> bool {
+        self.shadow
+    }
+
     /// The file that says it; empty when none does.
     #[must_use]
     pub fn file(&self) -> &Path {
@@ -268,7 +276,11 @@ impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "key {}, ", shown::message(&self.key))?;
         match &self.tier {
-            Some(tier) => write!(f, "tier `{}`", shown::message(tier))?,
+            Some(tier) => {
+                let known = self.rules.iter().any(|rule| rule.level == "tier");
+                let known = if known { "" } else { ", which is not in the file" };
+                write!(f, "tier `{}`{known}", shown::message(tier))?;
+            }
             None => f.write_str("no tier")?,
         }
         self.rules.iter().try_for_each(|rule| write!(f, "\n{rule}"))
@@ -280,6 +292,7 @@ impl fmt::Display for Explained {
         let role = match self.role {
             Role::Decides => "decides",
             Role::OnTrial => "on trial",
+            Role::Unheard if self.shadow => "not heard on trial",
             Role::Unheard => "not heard",
         };
         write!(f, "{role}: {}", shown::message(&self.rule))?;

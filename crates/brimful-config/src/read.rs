@@ -18,15 +18,6 @@ use crate::syntax::Syntax;
 
 pub(crate) use store::{Spots, overflow_name};
 
-/// The fields that are known.
-#[cfg(test)]
-pub(crate) mod fields {
-    pub(crate) use super::document::{DOCUMENT, EXACT, PATTERN, POLICY, TIER};
-    pub(crate) use super::grant::RULE;
-    pub(crate) use super::key::IP;
-    pub(crate) use super::store::{KEYS, OVERFLOWS, REQUESTS, STORE};
-}
-
 /// What was read: the model, and the texts of the files.
 pub(crate) struct Readings {
     pub(crate) model: Model,
@@ -101,4 +92,13 @@ impl Reader {
             None => self.faults.note(spot, flaw.found, flaw.expected),
         }
     }
+}
+
+/// The fields that are known.
+#[cfg(test)]
+pub(crate) mod fields {
+    pub(crate) use super::document::{DOCUMENT, EXACT, PATTERN, POLICY, TIER};
+    pub(crate) use super::grant::RULE;
+    pub(crate) use super::key::IP;
+    pub(crate) use super::store::{KEYS, OVERFLOWS, REQUESTS, STORE};
 }

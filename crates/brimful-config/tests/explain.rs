@@ -61,8 +61,8 @@ decides: the tier `gold`, of which it is a member (limits.toml:10:8)
 not heard: the pattern `tenant:*:search` (limits.toml:33:9)
   policy `pattern tenant.*.search`
     50/min: at most 50 at once, and 50 + (50/min) x T in any time T
-not heard: the pattern `**` (limits.toml:28:9)
-  policy `pattern **`
+not heard on trial: the pattern `**` (limits.toml:28:9)
+  policy `pattern ** on trial`
     5/s: at most 5 at once, and 5 + (5/s) x T in any time T
 not heard: the default (limits.toml:4:2)
   policy `default`
@@ -111,7 +111,7 @@ fn a_default_on_trial_alone_leaves_others_unlimited() {
     let config = Config::parse(file, Syntax::Toml, "limits.toml", None).unwrap();
     assert_eq!(
         config.explain("a", Some("b")).to_string(),
-        "key \"a\", tier `b`\non trial: the default (limits.toml:1:1)\n  policy `default`\n    \
+        "key \"a\", tier `b`, which is not in the file\non trial: the default (limits.toml:1:1)\n  policy `default on trial`\n    \
            1/s: at most 1 at once, and 1 + (1/s) x T in any time T\ndecides: the default\n  unlimited"
     );
 }
@@ -126,7 +126,7 @@ fn it_is_json_too() {
         json["rules"][0],
         serde_json::json!({
             "level": "exact", "rule": "the key \"partner\"", "file": "limits.toml", "line": 15,
-            "column": 7, "role": "decides", "policy": "unlimited", "unlimited": true,
+            "column": 7, "role": "decides", "shadow": false, "policy": "unlimited", "unlimited": true,
             "blocked": false, "limits": []
         })
     );

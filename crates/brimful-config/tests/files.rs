@@ -142,6 +142,21 @@ fn a_file_of_members_that_cannot_be_read() {
     assert!(shown.contains("it is larger than 64 MiB"), "{shown}");
 }
 
+/// Anchors in one another are copied once each; what they hold is bounded.
+#[test]
+fn anchors_before_millions_of_values_are_refused() {
+    let text = format!("a: &a [&b [{}]]\n", "x,".repeat(600_000));
+    let error = Config::parse(&text, Syntax::Yaml, "a.yaml", None).unwrap_err();
+    let shown = error.to_string();
+    assert!(
+        shown.starts_with("a.yaml:1:7: anchors stand before more than 1000000 values;"),
+        "{shown}"
+    );
+    let text = text.replace("&a ", "");
+    let error = Config::parse(&text, Syntax::Yaml, "a.yaml", None).unwrap_err();
+    assert!(!error.to_string().contains("anchors"), "{error}");
+}
+
 #[test]
 fn the_ending_of_a_name_says_the_syntax() {
     for (name, syntax) in [

@@ -150,12 +150,14 @@ impl Reader {
             let what = "an exact override";
             let Some(fields) = self.table(node, what, EXACT) else { continue };
             let Some(entry) = fields.get("key") else {
-                let expected = format!("say whose it is: {}", self.field("key", "\"partner\""));
-                self.faults.note(
-                    Self::spot(&node.span),
-                    "an exact override has no `key`",
-                    expected,
-                );
+                if !fields.has_mistaken(&["key"]) {
+                    let expected = format!("say whose it is: {}", self.field("key", "\"partner\""));
+                    self.faults.note(
+                        Self::spot(&node.span),
+                        "an exact override has no `key`",
+                        expected,
+                    );
+                }
                 continue;
             };
             let spot = Self::spot(&entry.node.span);
@@ -174,9 +176,11 @@ impl Reader {
             let what = "a pattern";
             let Some(fields) = self.table(node, what, PATTERN) else { continue };
             let Some(entry) = fields.get("match") else {
-                let example = self.field("match", "\"tenant:*:search\"");
-                let expected = format!("say which keys it is for: {example}");
-                self.faults.note(Self::spot(&node.span), "a pattern has no `match`", expected);
+                if !fields.has_mistaken(&["match"]) {
+                    let example = self.field("match", "\"tenant:*:search\"");
+                    let expected = format!("say which keys it is for: {example}");
+                    self.faults.note(Self::spot(&node.span), "a pattern has no `match`", expected);
+                }
                 continue;
             };
             let spot = Self::spot(&entry.node.span);

@@ -55,11 +55,7 @@ impl Reader {
             } else {
                 "expected one of `limit`, `limits`, `unlimited` and `blocked`"
             };
-            // A field that is mistaken for one of them is at fault itself.
-            let mistaken = |entry: &Entry| {
-                !fields.knows(&entry.name) && near::nearest(&entry.name, ways).is_some()
-            };
-            if !fields.iter().any(mistaken) {
+            if !fields.has_mistaken(&ways) {
                 let found = format!("{} says nothing of what its keys get", saying.what);
                 self.faults.note(saying.at, found, expected);
             }

@@ -22,8 +22,11 @@ impl<'a> Fields<'a> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
-    pub(super) fn knows(&self, name: &str) -> bool {
-        self.known.contains(&name)
+    /// Whether a field that is not known may be meant for one of these: it is at fault itself.
+    pub(super) fn has_mistaken(&self, names: &[&str]) -> bool {
+        let unknown = |entry: &&Entry| !self.known.contains(&entry.name.as_str());
+        let mut unknown = self.entries.iter().filter(unknown);
+        unknown.any(|entry| near::nearest(&entry.name, names.iter().copied()).is_some())
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &'a Entry> + use<'a> {

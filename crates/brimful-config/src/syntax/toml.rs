@@ -62,7 +62,7 @@ fn flaw(text: &str, error: &toml::de::Error) -> Flaw {
         let expected = "write a text in quotes: `limit = \"100/min\"`";
         return Flaw::new(span, "there is no value, or a text without quotes", expected);
     }
-    if message.starts_with("cannot recurse") {
+    if message.contains("recurs") {
         let expected = "expected at most 80 lists and tables in one another";
         return Flaw::new(span, "this is nested too deep", expected);
     }

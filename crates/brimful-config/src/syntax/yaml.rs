@@ -12,6 +12,9 @@ use crate::node::{Entry, Node, Value};
 
 /// How deep lists and tables may be nested. Nothing that has a meaning is deeper than 6.
 const DEEPEST: usize = 32;
+/// How many values all that have anchors together may have, each counted once for each anchor that it
+/// stands behind.
+const MOST_ANCHORED: usize = 1_000_000;
 /// How many values all aliases together may stand for.
 const MOST_COPIED: usize = 100_000;
 
@@ -61,6 +64,7 @@ struct Builder {
     root: Option<Node>,
     open: Vec<Open>,
     anchors: HashMap<usize, (Node, usize)>,
+    anchored: usize,
     copied: usize,
     flaws: Vec<Flaw>,
 }
@@ -76,7 +80,7 @@ impl Builder {
                     if plain { scalar::resolved(&text) } else { Value::Text(text.into_owned()) };
                 // An empty value is written nowhere: what stands before it is pointed at.
                 self.tag(tagged, span, &place);
-                self.add(Node { span: place, value }, anchor);
+                self.add(Node { span: place, value }, anchor)?;
             }
             Event::SequenceStart(_, anchor, _) => {
                 self.tag(tagged, span, &place);
@@ -87,7 +91,7 @@ impl Builder {
                 let (entries, places) = (Vec::new(), HashMap::new());
                 self.begin(place, anchor, Content::Table { entries, places, name: None })?;
             }
-            Event::SequenceEnd | Event::MappingEnd => self.close(&place),
+            Event::SequenceEnd | Event::MappingEnd => self.close(&place)?,
             Event::Alias(anchor) => self.alias(anchor, &place)?,
             _ => {}
         }
@@ -111,15 +115,15 @@ impl Builder {
         Ok(())
     }
 
-    fn close(&mut self, end: &Range<usize>) {
-        let Some(Open { span, anchor, content }) = self.open.pop() else { return };
+    fn close(&mut self, end: &Range<usize>) -> Result<(), Flaw> {
+        let Some(Open { span, anchor, content }) = self.open.pop() else { return Ok(()) };
         let value = match content {
             Content::List(items) => Value::List(items),
             Content::Table { entries, .. } => Value::Table(entries),
         };
         // What is written in brackets ends with one; all else is pointed at where it begins.
         let span = if span.is_empty() { span } else { span.start..end.end.max(span.end) };
-        self.add(Node { span, value }, anchor);
+        self.add(Node { span, value }, anchor)
     }
 
     fn alias(&mut self, anchor: usize, place: &Range<usize>) -> Result<(), Flaw> {
@@ -137,13 +141,19 @@ impl Builder {
         Ok(())
     }
 
-    fn add(&mut self, node: Node, anchor: usize) {
+    fn add(&mut self, node: Node, anchor: usize) -> Result<(), Flaw> {
         if anchor != 0 {
             let size = size_of(&node);
+            self.anchored = self.anchored.saturating_add(size);
+            if self.anchored > MOST_ANCHORED {
+                let found = format!("anchors stand before more than {MOST_ANCHORED} values");
+                return Err(Flaw::new(node.span, found, "leave out what no alias names"));
+            }
             self.anchors.insert(anchor, (node.clone(), size));
         }
         let place = node.span.clone();
         self.add_at(node, place);
+        Ok(())
     }
 
     /// Puts a value where it belongs: into a list, as the name of a field, or as its value. As a name
