@@ -14,7 +14,8 @@ use crate::read;
 use crate::source::{LineColumn, MAX_CONFIG, Source, Spot};
 use crate::syntax::Syntax;
 
-/// A configuration that was read and found right.
+/// A configuration that was read and found right. It keeps the texts of its files, to tell the lines of its
+/// rules.
 ///
 /// Two are equal when they say the same, wherever it is written.
 #[derive(Clone, Debug)]

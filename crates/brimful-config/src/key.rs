@@ -15,6 +15,15 @@ pub(crate) enum OwnedKey {
 }
 
 impl OwnedKey {
+    /// Whether a text of it has a `*` in it.
+    pub(crate) fn has_star(&self) -> bool {
+        match self {
+            Self::Text(text) => text.contains('*'),
+            Self::Parts(parts) => parts.iter().any(Self::has_star),
+            Self::Integer(_) | Self::Ip(_) => false,
+        }
+    }
+
     /// The key, or a part of one.
     fn simple(&self) -> Key<'_> {
         match self {

@@ -42,6 +42,8 @@ pub enum LintKind {
     BurstBelowCost,
     /// A member of a tier that has an exact override, which is more specific.
     OverriddenMember,
+    /// A key with a `*` in it, which stands for itself: only patterns have wildcards.
+    StarInKey,
     /// A key that is listed in its tier twice.
     RepeatedMember,
     /// A bucket whose whole burst takes more than a day to come back.
@@ -54,13 +56,14 @@ pub enum LintKind {
 
 impl LintKind {
     /// All kinds.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::NeverMatches,
         Self::Normalized,
         Self::UnusedPolicy,
         Self::ImpliedLimit,
         Self::BurstBelowCost,
         Self::OverriddenMember,
+        Self::StarInKey,
         Self::RepeatedMember,
         Self::SlowRefill,
         Self::DefaultOnTrial,
@@ -68,7 +71,7 @@ impl LintKind {
     ];
 
     /// The name: `never-matches`, `normalized`, `unused-policy`, `implied-limit`, `burst-below-cost`,
-    /// `overridden-member`, `repeated-member`, `slow-refill`, `default-on-trial` or `idle-trial`.
+    /// `overridden-member`, `star-in-key`, `repeated-member`, `slow-refill`, `default-on-trial` or `idle-trial`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -78,6 +81,7 @@ impl LintKind {
             Self::ImpliedLimit => "implied-limit",
             Self::BurstBelowCost => "burst-below-cost",
             Self::OverriddenMember => "overridden-member",
+            Self::StarInKey => "star-in-key",
             Self::RepeatedMember => "repeated-member",
             Self::SlowRefill => "slow-refill",
             Self::DefaultOnTrial => "default-on-trial",

@@ -102,6 +102,16 @@ fn a_member_with_an_override() {
 }
 
 #[test]
+fn a_star_in_a_key() {
+    let with = format!(
+        "{DEFAULT}[tiers.gold]\nlimit = '1/s'\nmembers = ['a', 'b:*']\n[[exact]]\nkey = [1, '*']\nlimit = '5/s'\n"
+    );
+    let kind = LintKind::StarInKey;
+    assert_eq!(found(&with), [(4, 17, kind), (6, 7, kind)]);
+    assert_eq!(found(&with.replace('*', "c")), []);
+}
+
+#[test]
 fn a_member_that_is_listed_twice() {
     let with = format!("{DEFAULT}[tiers.gold]\nlimit = '1/s'\nmembers = ['a', 'b', 'a']\n");
     assert_eq!(found(&with), [(4, 22, LintKind::RepeatedMember)]);

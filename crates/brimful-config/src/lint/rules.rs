@@ -11,6 +11,7 @@ pub(super) fn note(notes: &mut Notes<'_>) {
     behind_all(notes);
     on_trial(notes);
     members(notes);
+    stars(notes);
     let config = notes.config;
     for changed in &config.model.changed {
         let text = format!("`{}` is read as `{}`, as `keys` says", changed.from, changed.to);
@@ -74,6 +75,19 @@ fn on_trial(notes: &mut Notes<'_>) {
 fn says_the_same(one: &Grant, other: &Grant) -> bool {
     one.policy.limits() == other.policy.limits()
         && one.policy.is_blocked() == other.policy.is_blocked()
+}
+
+fn stars(notes: &mut Notes<'_>) {
+    let config = notes.config;
+    let exact = config.model.rules.iter().filter_map(|rule| match &rule.target {
+        Target::Exact(key) => Some((key, rule.spot)),
+        _ => None,
+    });
+    let members = config.model.members.iter().map(|member| (&member.key, member.spot));
+    for (key, spot) in exact.chain(members).filter(|(key, _)| key.has_star()) {
+        let text = format!("the key {key} is this key alone: only `pattern` has wildcards");
+        notes.note(LintKind::StarInKey, spot, &text);
+    }
 }
 
 fn members(notes: &mut Notes<'_>) {
