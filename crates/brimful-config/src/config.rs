@@ -10,7 +10,7 @@ use crate::faults::Faults;
 use crate::files;
 use crate::keys::Keys;
 use crate::model::Model;
-use crate::read;
+use crate::read::{self, Readings};
 use crate::source::{LineColumn, MAX_CONFIG, Source, Spot};
 use crate::syntax::Syntax;
 
@@ -35,6 +35,10 @@ impl Config {
     /// The file cannot be read ([`Error::is_read`]), or something in it is wrong.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
+        Self::load_file(path).map_err(|error| error.of_file(path))
+    }
+
+    fn load_file(path: &Path) -> Result<Self, Error> {
         let bytes = files::read(path, MAX_CONFIG).map_err(|source| {
             let found = format!("the file cannot be read: {source}");
             let expected = "expected a file of rules in TOML or YAML".to_owned();
@@ -67,13 +71,8 @@ impl Config {
     ) -> Result<Self, Error> {
         let readings = read::read(text, syntax, name.as_ref(), folder)?;
         let (readings, rules) = core::checked(readings)?;
-        let mut files: Vec<PathBuf> = Vec::new();
-        for source in readings.sources.iter().skip(1) {
-            if !files.contains(&source.name) {
-                files.push(source.name.clone());
-            }
-        }
-        Ok(Self { model: readings.model, sources: readings.sources, rules, files })
+        let Readings { model, sources, faults, .. } = readings;
+        Ok(Self { model, sources, rules, files: faults.files })
     }
 
     /// The rules.

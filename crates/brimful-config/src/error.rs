@@ -33,6 +33,7 @@ pub struct Error(Box<Repr>);
 struct Repr {
     faults: Vec<Fault>,
     more: usize,
+    files: Vec<PathBuf>,
     /// What the system said, when a file cannot be read.
     source: Option<io::Error>,
 }
@@ -41,12 +42,18 @@ impl Error {
     /// The most faults that are reported: 100. [`Error::more`] counts the others.
     pub const MOST: usize = 100;
 
-    pub(crate) fn new(faults: Vec<Fault>, more: usize) -> Self {
-        Self(Box::new(Repr { faults, more, source: None }))
+    pub(crate) fn new(faults: Vec<Fault>, more: usize, files: Vec<PathBuf>) -> Self {
+        Self(Box::new(Repr { faults, more, files, source: None }))
     }
 
     pub(crate) fn unreadable(fault: Fault, source: Option<io::Error>) -> Self {
-        Self(Box::new(Repr { faults: vec![fault], more: 0, source }))
+        Self(Box::new(Repr { faults: vec![fault], more: 0, files: Vec::new(), source }))
+    }
+
+    /// The same, found on the way to what that file says.
+    pub(crate) fn of_file(mut self, path: &Path) -> Self {
+        self.0.files.insert(0, path.to_owned());
+        self
     }
 
     /// The faults, at least one, by file, line and column.
@@ -59,6 +66,13 @@ impl Error {
     #[must_use]
     pub fn more(&self) -> usize {
         self.0.more
+    }
+
+    /// All files that were read or looked for before the faults were told, as
+    /// [`Config::files`](crate::Config::files): when one of them changes, it may be worth to read again.
+    #[must_use]
+    pub fn files(&self) -> &[PathBuf] {
+        &self.0.files
     }
 
     /// The file of rules itself could not be read. (A file of members that cannot be read is a fault

@@ -1,6 +1,7 @@
 //! Gathers what is wrong while a configuration is read.
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Also, Error, Fault};
 use crate::source::{Source, Spot};
@@ -23,6 +24,8 @@ struct Noted {
 pub(crate) struct Faults {
     noted: Vec<Noted>,
     uncounted: usize,
+    /// The files that were read or looked for, each once.
+    pub(crate) files: Vec<PathBuf>,
 }
 
 impl Faults {
@@ -33,6 +36,13 @@ impl Faults {
     /// Whether so many are noted that a near miss for another is not worth looking for.
     pub(crate) fn are_many(&self) -> bool {
         self.noted.len() > Error::MOST
+    }
+
+    /// Notes that a file is read or looked for.
+    pub(crate) fn reads(&mut self, path: &Path) {
+        if !self.files.iter().any(|file| file == path) {
+            self.files.push(path.to_owned());
+        }
     }
 
     pub(crate) fn note(
@@ -70,7 +80,7 @@ impl Faults {
         self.noted.dedup_by(|a, b| a.spot == b.spot && a.found == b.found);
         let more = self.noted.len().saturating_sub(Error::MOST).saturating_add(self.uncounted);
         let shown = self.noted.iter().take(Error::MOST);
-        Error::new(shown.filter_map(|noted| rendered(noted, sources)).collect(), more)
+        Error::new(shown.filter_map(|noted| rendered(noted, sources)).collect(), more, self.files)
     }
 }
 

@@ -26,6 +26,7 @@ fn a_file_that_is_not_there() {
     let folder = folder("not-there");
     let (error, shown) = refused(&folder, "limits.toml");
     assert!(error.is_read());
+    assert_eq!(error.files(), [folder.join("limits.toml")]);
     assert!(std::error::Error::source(&error).is_some());
     assert_eq!(error.faults().len(), 1);
     assert_eq!((error.faults()[0].line(), error.faults()[0].column()), (0, 0));
@@ -133,6 +134,8 @@ fn a_file_of_members_that_cannot_be_read() {
     std::fs::write(folder.join("a.toml"), WITH_MEMBERS).unwrap();
     let (error, shown) = refused(&folder, "a.toml");
     assert!(!error.is_read());
+    let files = ["a.toml", "gold.txt", "sub/silver.txt"];
+    assert_eq!(error.files(), files.map(|name| folder.join(name)));
     let places: Vec<_> = error.faults().iter().map(|at| (at.line(), at.column())).collect();
     assert_eq!(places, [(4, 17), (7, 17)], "{shown}");
     assert!(shown.contains("the file cannot be read: it is not a regular file"), "{shown}");

@@ -37,6 +37,7 @@ impl Reader {
             return;
         };
         let path = base.join(name);
+        self.faults.reads(&path);
         let text = match files::read_regular(&path, MAX_MEMBERS) {
             Ok(bytes) => String::from_utf8(bytes),
             Err(fault) => {
