@@ -1,0 +1,42 @@
+//! Reading whole files, bounded.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::str::Utf8Error;
+
+use crate::error::Fault;
+
+/// Reads a file of at most `most` bytes.
+pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    bounded(File::open(path)?, most)
+}
+
+/// Reads a file that is no pipe or device, on which reading might never end.
+pub(crate) fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    read(path, most)
+}
+
+fn bounded(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > most {
+        let what = format!("it is larger than {} MiB", most >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+    }
+    Ok(bytes)
+}
+
+pub(crate) fn too_large(path: &Path, most: u64) -> Fault {
+    let found = format!("the text is larger than {} MiB", most >> 20);
+    Fault::of_file(path, found, "long lists of keys can stand in files of members".to_owned())
+}
+
+/// The byte at which UTF-8 ends, counted without a byte order mark.
+pub(crate) fn fault_of_utf8(bytes: &[u8], fault: Utf8Error) -> usize {
+    let mark = if bytes.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
+    fault.valid_up_to().saturating_sub(mark)
+}
