@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use brimful::{Limiter, LimiterBuilder, Rules};
 
-use crate::core;
 use crate::error::{Error, Fault};
 use crate::faults::Faults;
 use crate::files;
 use crate::keys::Keys;
+use crate::limiter;
 use crate::model::Model;
 use crate::read::{self, Readings};
 use crate::source::{LineColumn, MAX_CONFIG, Source, Spot};
@@ -70,7 +70,7 @@ impl Config {
         folder: Option<&Path>,
     ) -> Result<Self, Error> {
         let readings = read::read(text, syntax, name.as_ref(), folder)?;
-        let (readings, rules) = core::checked(readings)?;
+        let (readings, rules) = limiter::checked(readings)?;
         let Readings { model, sources, faults, .. } = readings;
         Ok(Self { model, sources, rules, files: faults.files })
     }

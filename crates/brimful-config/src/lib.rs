@@ -99,13 +99,14 @@
 
 mod bound;
 mod config;
-mod core;
+
 mod error;
 mod explain;
 mod faults;
 mod files;
 mod key;
 mod keys;
+mod limiter;
 mod lint;
 mod model;
 mod node;

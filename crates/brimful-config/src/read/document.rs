@@ -6,7 +6,7 @@ use brimful::{Policy, Rules};
 
 use super::Reader;
 use super::grant::{RULE, Saying};
-use crate::core;
+use crate::limiter;
 use crate::model::{Named, Rule, Target};
 use crate::node::{Entry, Node, Value};
 use crate::source::Spot;
@@ -74,7 +74,7 @@ impl Reader {
                 continue;
             }
             if let Err(fault) = Policy::blocked().named(name) {
-                self.faults.note(spot, core::found(&fault), core::expected(&fault));
+                self.faults.note(spot, limiter::found(&fault), limiter::expected(&fault));
             }
             let what = format!("the policy `{name}`");
             let grant = self.table(&entry.node, &what, POLICY).and_then(|fields| {
@@ -121,7 +121,7 @@ impl Reader {
             // The name alone is checked.
             let check = Rules::builder().default(Policy::blocked()).tier(name, Policy::blocked());
             if let Err(fault) = check.build() {
-                self.faults.note(spot, core::found(&fault), core::expected(&fault));
+                self.faults.note(spot, limiter::found(&fault), limiter::expected(&fault));
             }
             let what = format!("the tier `{name}`");
             let rules = self.rules_of(entry);

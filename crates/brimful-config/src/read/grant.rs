@@ -6,7 +6,7 @@ use brimful::{Limit, Policy};
 
 use super::Reader;
 use super::value::{Fields, meant};
-use crate::core;
+use crate::limiter;
 use crate::model::{Grant, Said};
 use crate::node::{Entry, Node};
 use crate::source::Spot;
@@ -81,7 +81,7 @@ impl Reader {
         }
         if shadow && !grant.shadow {
             grant.shadow = true;
-            grant.policy = core::shadowed(grant.policy);
+            grant.policy = limiter::shadowed(grant.policy);
         }
         Some(grant)
     }

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use brimful::{IpPrefix, Policy, Rules};
 
 use super::Reader;
-use crate::core;
 use crate::key::OwnedKey;
+use crate::limiter;
 use crate::model::Changed;
 use crate::node::{Node, Value};
 
@@ -85,7 +85,7 @@ impl Reader {
         match IpPrefix::new(parsed, bits) {
             Ok(prefix) => Some(prefix),
             Err(fault) => {
-                self.faults.note(spot, core::found(&fault), core::expected(&fault));
+                self.faults.note(spot, limiter::found(&fault), limiter::expected(&fault));
                 None
             }
         }
@@ -106,7 +106,7 @@ impl Reader {
         let pattern = self.normalized(text, spot);
         // Folding makes no `*`, `:` or `\`, so this is a pattern too, unless nothing is left of it.
         if let Err(fault) = check(&pattern) {
-            self.faults.note(spot, core::found(&fault), core::expected(&fault));
+            self.faults.note(spot, limiter::found(&fault), limiter::expected(&fault));
             return None;
         }
         Some(pattern)

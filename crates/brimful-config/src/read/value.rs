@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Reader;
-use crate::core;
+use crate::limiter;
 use crate::node::{Entry, Node, Value};
 use crate::source::Spot;
 use crate::text::{inside, near};
@@ -184,9 +184,9 @@ impl Reader {
 
     /// Notes a fault that the limiter finds in a text, at its place in the text.
     pub(super) fn refused(&mut self, node: &Node, text: &str, fault: &brimful::Error) {
-        let part = core::span(fault).unwrap_or(0..text.len());
+        let part = limiter::span(fault).unwrap_or(0..text.len());
         let spot = self.within(node, text, part);
-        self.faults.note(spot, core::found(fault), core::expected(fault));
+        self.faults.note(spot, limiter::found(fault), limiter::expected(fault));
     }
 }
 
