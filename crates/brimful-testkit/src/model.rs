@@ -140,6 +140,11 @@ impl Model {
         outcome
     }
 
+    /// Whether the key is under that policy.
+    pub(crate) fn is_by(&self, policy: &Policy) -> bool {
+        *self.policy == *policy
+    }
+
     /// What [`acquire`](Self::acquire) would answer.
     #[must_use]
     pub fn peek(&self, cost: u64, now: Nanos) -> Outcome {

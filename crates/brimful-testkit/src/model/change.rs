@@ -7,6 +7,7 @@
 //! was spent there, at most all of it.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use brimful::{Limit, Nanos, Policy};
 use num_bigint::BigInt;
@@ -78,7 +79,10 @@ impl Model {
         if let Some(word) = word(policy) {
             return word;
         }
-        let mut after = self.changed(policy, now);
+        // Limits that are as before go on.
+        let same = policy.limits() == self.policy.limits();
+        let mut after = if same { self.clone() } else { self.changed(policy, now) };
+        after.policy = Arc::new(policy.clone());
         let outcome = after.acquire(cost, now);
         if cost > 0 {
             *self = after;

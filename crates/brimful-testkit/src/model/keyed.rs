@@ -24,7 +24,7 @@ pub(crate) struct Known {
     pub(crate) model: Model,
 }
 
-/// Whose limits a key was last charged by: another one's are new limits, even if they read the same.
+/// Whose limits a key was last charged by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
     /// Its own, for callers of every tier.
@@ -69,6 +69,12 @@ impl KeyedModel {
     pub fn with_tier(mut self, tier: &str, policy: &Policy) -> Self {
         self.tiers.insert(tier.into(), policy.clone());
         self
+    }
+
+    /// Puts the rules of another model in force; every key keeps its state.
+    pub fn set_rules(&mut self, rules: &Self) {
+        let Self { default, overrides, tiers, .. } = rules.clone();
+        *self = Self { default, overrides, tiers, keys: std::mem::take(&mut self.keys) };
     }
 
     /// As [`Model::acquire`].
@@ -160,7 +166,9 @@ impl Known {
             return word;
         }
         match known {
-            Some(Self { whose: same, model }) if same == whose => model.acquire(cost, now),
+            Some(Self { whose: same, model }) if same == whose && model.is_by(policy) => {
+                model.acquire(cost, now)
+            }
             Some(Self { whose: other, model }) => {
                 let outcome = model.acquire_by(policy, cost, now);
                 if cost > 0 {

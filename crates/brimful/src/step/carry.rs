@@ -5,6 +5,8 @@
 //! another number; else, the longest period first, one of those that are left. A new limit starts
 //! full only when no old one is left for it; an old one that is left over is forgotten.
 //!
+//! Limits that are as before go on as if nothing had happened.
+//!
 //! Changing to and fro between two policies at one time therefore gains nothing, as long as each
 //! limit has its counterpart: what is spent under one is owed under the other. (Round three, with
 //! windows of one kind and another algorithm among them, it can: counts and fractions do not agree.)
@@ -40,14 +42,25 @@ impl Look {
 }
 
 impl Plan {
+    /// Whether nothing is new but who asks.
+    fn has_limits_of(&self, old: &Self) -> bool {
+        self.enforced == old.enforced && self.limits().eq(old.limits())
+    }
+
     /// Runs that [`carry`](Self::carry) may take from the arena.
     pub(crate) fn runs_to_carry(&self, old: &Self) -> usize {
-        self.logs_that_begin(old).filter(|begins| *begins).count()
+        match self.has_limits_of(old) {
+            true => 0,
+            false => self.logs_that_begin(old).filter(|begins| *begins).count(),
+        }
     }
 
     /// The state at `now` of a key whose limits were those of `old`, in the place of its old one.
     /// The arena must have room for [`runs_to_carry`](Self::runs_to_carry).
     pub(crate) fn carry(&self, old: &Self, state: &State, now: Nanos, arena: &mut Arena) -> State {
+        if self.has_limits_of(old) {
+            return *state;
+        }
         let Settled { at, mut levels, .. } = old.settle(state, now, arena);
         let stored = old.machines.iter().zip(state.levels);
         for (level, (machine, stored)) in levels.iter_mut().zip(stored) {
@@ -70,6 +83,10 @@ impl Plan {
         now: Nanos,
         arena: &mut Arena,
     ) -> Look {
+        if self.has_limits_of(old) {
+            let step = self.decide(state, cost, now, arena);
+            return Look { runs: step.ruling.runs, step };
+        }
         let Settled { at, levels, .. } = old.settle(state, now, arena);
         let carried = State { last: at.now, levels: self.take_over(old, levels, at, true, arena) };
         let settled = match at.stored == at.last {

@@ -2,7 +2,7 @@
 //! call waits for more than one of them.
 
 use super::room::is_free;
-use super::{Slot, Store, forget};
+use super::{Set, Slot, Store, forget};
 use crate::rows::{Held, Rows};
 use crate::time::Nanos;
 
@@ -12,39 +12,39 @@ impl Store {
     /// A slot that is moved meanwhile gets such a number as well, so that none is missed. (Nobody can be
     /// given an old row any more.)
     pub(crate) fn let_go(&self, rows: &Rows, now: Nanos) {
-        let shared = self.shared.as_ref();
         for index in 0..self.sets.count() {
             let mut set = self.sets.lock(index);
             let held = rows.hold();
-            for slot in set.slots() {
-                let Some(content) =
-                    set.read(slot).filter(|content: &Slot| held.is_old(content.row))
-                else {
-                    continue;
-                };
-                if is_free(&set, slot, &held, now, self.runs().get()) {
-                    self.empty(&mut set, slot, &held, self.runs().get());
-                    self.flood.end();
-                } else {
-                    let content = self.with_lasting_row(content, &held);
-                    set.write(slot, &content);
-                }
+            let freed = self.let_go_of(&mut set, &held, now);
+            self.counters.occupied.sub(freed);
+            if freed > 0 {
+                self.flood.end();
             }
         }
-        for index in 0..shared.map_or(0, |shared| shared.count()) {
-            let Some(mut set) = shared.map(|shared| shared.lock(index)) else { continue };
+        let shared =
+            self.shared.iter().flat_map(|shared| (0..shared.count()).map(move |at| (shared, at)));
+        for (shared, index) in shared {
+            let mut set = shared.lock(index);
             let held = rows.hold();
-            let Some(content) = set.read(0).filter(|content: &Slot| held.is_old(content.row))
-            else {
-                continue;
-            };
-            if is_free(&set, 0, &held, now, self.runs().get()) {
-                forget(&mut set, 0, &held, self.runs().get());
-            } else {
-                let content = self.with_lasting_row(content, &held);
-                set.write(0, &content);
+            self.let_go_of(&mut set, &held, now);
+        }
+    }
+
+    /// The same for one set; says how many slots are free now that were not.
+    fn let_go_of(&self, set: &mut Set<'_>, rows: &Held<'_>, now: Nanos) -> u64 {
+        let mut runs = self.runs();
+        let arena = runs.get();
+        let mut freed = 0;
+        for slot in set.slots() {
+            let Some(content) = set.read(slot) else { continue };
+            if is_free(set, slot, rows, now, arena) {
+                freed += u64::from(forget(set, slot, rows, arena));
+            } else if rows.is_old(content.row) {
+                let content = self.with_lasting_row(content, rows);
+                set.write(slot, &content);
             }
         }
+        freed
     }
 
     /// The same slot under a row that lasts, of which it is counted as a user.

@@ -23,6 +23,8 @@ enum By {
     Tier(usize),
     /// A policy that comes with the call, by its place.
     Given(usize),
+    /// Nobody, after the rules of that setup were put in force.
+    Replaced(usize),
 }
 
 /// All policies of one sequence.
@@ -40,17 +42,34 @@ type Call = (usize, By, Draft);
 
 /// Runs sequences of 300 calls: `PROPTEST_CASES` of them, or [`CASES`].
 pub(crate) fn check(name: &str, given: usize, regressions: &'static str) {
-    let (mut runner, seed) = runner(name, CASES, regressions);
     let calls = vec((0..KEYS.len(), by(given), strategy::draft()), OPERATIONS);
-    let sequences = (setup(given), strategy::now(), calls);
-    let result = runner.run(&sequences, |(setup, start, calls)| {
-        let mut pair = Pair::new(&setup, start);
+    check_setups(name, vec(setup(given), 1..=1), calls, regressions);
+}
+
+/// The same with rules that are replaced between calls.
+pub(crate) fn check_replaced(name: &str, given: usize, regressions: &'static str) {
+    let by = prop_oneof![9 => by(given), 1 => (0..3_usize).prop_map(By::Replaced)];
+    let calls = vec((0..KEYS.len(), by, strategy::draft()), OPERATIONS);
+    check_setups(name, vec(setup(given), 3..=3), calls, regressions);
+}
+
+fn check_setups(
+    name: &str,
+    setups: impl Strategy<Value = Vec<Setup>>,
+    calls: impl Strategy<Value = Vec<Call>>,
+    regressions: &'static str,
+) {
+    let (mut runner, seed) = runner(name, CASES, regressions);
+    let sequences = (setups, strategy::now(), calls);
+    let result = runner.run(&sequences, |(setups, start, calls)| {
+        let mut pair = Pair::new(&setups, start);
         calls.iter().try_for_each(|call| pair.call(call))
     });
-    if let Err(TestError::Fail(why, (setup, start, calls))) = result {
-        let mut pair = Pair::new(&setup, start);
+    if let Err(TestError::Fail(why, (setups, start, calls))) = result {
+        let mut pair = Pair::new(&setups, start);
         let _ = calls.iter().try_for_each(|call| pair.call(call));
-        panic!("{name}: {why}\n  BRIMFUL_SEED={seed}\n{}\n{}", setup.story(), pair.story);
+        let setups: Vec<String> = setups.iter().map(Setup::story).collect();
+        panic!("{name}: {why}\n  BRIMFUL_SEED={seed}\n{}\n{}", setups.join("\n"), pair.story);
     }
     result.expect("sequences can be drawn");
 }
@@ -118,17 +137,21 @@ impl Setup {
             By::Given(place) => &self.given[place],
             _ if key == 0 => &self.own,
             By::Tier(place) => self.tiers.get(place).unwrap_or(&self.default),
-            By::Nobody => &self.default,
+            By::Nobody | By::Replaced(_) => &self.default,
         }
     }
 
-    fn limiter(&self) -> Limiter {
+    fn rules(&self) -> Rules {
         let rules = Rules::builder().default(self.default.clone()).exact(KEYS[0], self.own.clone());
         let tiers = self.tiers.iter().enumerate();
         let rules = tiers.fold(rules, |rules, (place, policy)| {
             rules.tier(&format!("tier-{place}"), policy.clone())
         });
-        Limiter::builder(rules.build().unwrap())
+        rules.build().unwrap()
+    }
+
+    fn limiter(&self) -> Limiter {
+        Limiter::builder(self.rules())
             .max_keys(50)
             .max_limits(8)
             // Two for each limit of each call: one taken over, and one charged.
@@ -161,7 +184,10 @@ impl Setup {
 
 /// The two, and one clock for each key.
 struct Pair<'a> {
+    setups: &'a [Setup],
+    /// That whose rules are in force.
     setup: &'a Setup,
+    generation: u64,
     limiter: Limiter,
     model: KeyedModel,
     cursors: [Cursor; KEYS.len()],
@@ -169,14 +195,18 @@ struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    fn new(setup: &'a Setup, start: Nanos) -> Self {
+    fn new(setups: &'a [Setup], start: Nanos) -> Self {
+        let setup = &setups[0];
         let (limiter, model) = (setup.limiter(), setup.model());
         let cursors = [(); KEYS.len()].map(|()| Cursor::new(start));
-        Self { setup, limiter, model, cursors, story: String::new() }
+        Self { setups, setup, generation: 1, limiter, model, cursors, story: String::new() }
     }
 
     fn call(&mut self, (place, by, draft): &Call) -> TestCaseResult {
         let key = KEYS[*place];
+        if let By::Replaced(setup) = by {
+            self.replace(&self.setups[*setup % self.setups.len()]);
+        }
         let scale = Scale::of(self.setup.policy(*place, *by));
         let (verb, amount, now) = self.cursors[*place].next(draft.fit(&scale));
         self.story += &format!("  {key} by {by:?}: {verb:?} {amount} at {}\n", now.as_nanos());
@@ -202,6 +232,23 @@ impl<'a> Pair<'a> {
         Ok(())
     }
 
+    /// At a time at which nothing has refilled, because each key has a clock of its own. A key that owes
+    /// nothing even so is let go.
+    fn replace(&mut self, setup: &'a Setup) {
+        self.setup = setup;
+        self.generation += 1;
+        assert_eq!(self.limiter.set_rules_at(setup.rules(), Nanos::ZERO), Ok(self.generation));
+        self.model.set_rules(&setup.model());
+        for key in KEYS {
+            let state = self.model.state(key);
+            let is_full =
+                state.and_then(|state| Some(state.peek(0, state.last()?).reset_after == 0));
+            if is_full == Some(true) {
+                self.model.reset(key);
+            }
+        }
+    }
+
     /// What the limiter says, and what the model says. (There is no peek by a policy that comes
     /// with the call, so that it is a call that costs nothing.)
     fn decide(
@@ -214,10 +261,10 @@ impl<'a> Pair<'a> {
     ) -> (Outcome, Outcome) {
         let Self { setup, limiter, model, .. } = self;
         match by {
-            By::Nobody if peek => {
+            By::Nobody | By::Replaced(_) if peek => {
                 (limiter.peek_at(key, cost, now).into(), model.peek(key, cost, now))
             }
-            By::Nobody => {
+            By::Nobody | By::Replaced(_) => {
                 (limiter.try_acquire_at(key, cost, now).into(), model.acquire(key, cost, now))
             }
             By::Tier(place) => {
