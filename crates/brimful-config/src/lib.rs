@@ -104,6 +104,7 @@ mod error;
 mod explain;
 mod faults;
 mod files;
+pub mod import;
 mod key;
 mod keys;
 mod limiter;
