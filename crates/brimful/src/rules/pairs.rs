@@ -33,23 +33,23 @@ impl Levels {
         if !self.has_shadows() {
             return Ok(all);
         }
-        let patterns = self.by_patterns();
+        let patterns = self.by_patterns()?;
+        // A rule for the very key that is enforced stands by itself.
+        let (closed, open): (Vec<Said>, Vec<Said>) =
+            self.exact.iter().chain([&Said::NOTHING]).partition(|said| said.enforced().is_some());
         for tier in self.tiers.keys().copied().chain([Tier::NONE]) {
-            let below: HashSet<Said> = self
-                .by_tier(tier)
+            let of_tier = self.by_tier(tier);
+            check(open.len().saturating_mul(of_tier.len()).saturating_mul(patterns.len()))?;
+            let below: HashSet<Said> = of_tier
                 .iter()
                 .flat_map(|said| patterns.iter().map(|pattern| said.then(*pattern)))
                 .map(|said| said.then(self.default))
                 .collect();
-            let exact = self.exact.iter().chain([&Said::NOTHING]);
-            let said = exact.flat_map(|exact| below.iter().map(|said| exact.then(*said)));
-            let said: HashSet<Said> = said.collect();
+            let said = open.iter().flat_map(|exact| below.iter().map(|said| exact.then(*said)));
+            let said: HashSet<Said> = said.chain(closed.iter().copied()).collect();
             let pairs = said.iter().filter_map(|said| said.enforced().zip(said.shadow()));
             all.extend(pairs.map(|(enforced, shadow)| (enforced, shadow, tier)));
-            if all.len() > MOST {
-                let expected = format!("at most {MOST}, each counted once for each tier");
-                return Err(Error::range("policies on trial beside others", "more", expected));
-            }
+            check(all.len())?;
         }
         all.sort_unstable();
         Ok(all)
@@ -73,16 +73,27 @@ impl Levels {
 
     /// A key may match several patterns, so that what is on trial can come from one and what is enforced
     /// from another.
-    fn by_patterns(&self) -> HashSet<Said> {
-        let mut all = HashSet::from([Said::NOTHING]);
-        for first in self.patterns.iter().copied().chain([Said::NOTHING]) {
-            all.insert(first);
-            if first.enforced().is_none() {
-                all.extend(self.patterns.iter().map(|second| first.then(*second)));
-            }
+    fn by_patterns(&self) -> Result<HashSet<Said>, Error> {
+        let mut all = self.patterns.clone();
+        all.insert(Said::NOTHING);
+        let open = || self.patterns.iter().filter(|said| said.enforced().is_none());
+        check(open().count().saturating_mul(self.patterns.len()))?;
+        for first in open() {
+            all.extend(self.patterns.iter().map(|second| first.then(*second)));
         }
-        all
+        Ok(all)
     }
+}
+
+/// Refuses rules that would take too many pairs, before the memory is used up.
+fn check(pairs: usize) -> Result<(), Error> {
+    if pairs <= MOST {
+        return Ok(());
+    }
+    let what = format!("policies on trial can stand beside enforced ones in up to {pairs} ways");
+    let expected =
+        format!("at most {MOST}, each counted once for each tier: fewer different ones on trial");
+    Err(Error::conflict(what, expected))
 }
 
 /// Whether a key has levels for both.

@@ -5,6 +5,7 @@ mod bounds;
 mod busy;
 mod held;
 mod interval;
+mod replaced;
 mod waits;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
