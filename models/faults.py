@@ -96,7 +96,7 @@ FAULTS = [
         "a newcomer does not look for its key again under both locks",
         ("two", "insert_and_insert::wide"),
         "store/attempt.rs",
-        "let found = pair.find(fingerprint).and_then(|(set, slot)| set.read(slot));",
+        "let found: Option<Slot> = pair.find(fingerprint).and_then(|(set, slot)| set.read(slot));",
         "let found: Option<Slot> = None;",
     ),
     Fault(
@@ -249,6 +249,38 @@ FAULTS = [
         "clock/ticks.rs",
         "version.is_multiple_of(2) && version == self.version.load(Ordering::Relaxed);",
         "version.is_multiple_of(2);",
+    ),
+    Fault(
+        "moved-as-it-was",
+        "a move takes the number of a row that is about to go to a set that was gone through",
+        ("two", "replace_and_move::forth", "replace_and_move::back"),
+        "store/room.rs",
+        "        let content = self.with_lasting_row(content, &rows);\n",
+        "",
+    ),
+    Fault(
+        "resolved-unheld",
+        "the rules may be replaced between what they say and what is written",
+        ("two", "replace_and_insert::plain", "replace_and_insert::wide"),
+        "limiter.rs",
+        "        match self.store.newcomer_plain(row, &request) {",
+        "        drop(in_force);\n        match self.store.newcomer_plain(row, &request) {",
+    ),
+    Fault(
+        "not-gone-through",
+        "the sets are not gone through",
+        ("two", "replace_and_acquire::wide"),
+        "limiter/rules.rs",
+        "        self.store.let_go(&self.rows, now);\n",
+        "",
+    ),
+    Fault(
+        "generation-unlooked",
+        "the short way takes the row of any rules",
+        ("two", "replace_and_acquire::after_a_newcomer"),
+        "rows/brief.rs",
+        "is_scope && self.generation.load(Ordering::Relaxed) == caller.generation",
+        "is_scope",
     ),
 ]
 

@@ -3,8 +3,10 @@
 
 use std::sync::OnceLock;
 
+use crate::sync;
+
 /// Entries of the first piece, as a power of two.
-const FIRST_BITS: u32 = 4;
+const FIRST_BITS: u32 = if sync::IS_MODEL { 1 } else { 4 };
 
 /// Pieces enough for 2^31 entries.
 const PIECES: usize = 28;
@@ -12,12 +14,12 @@ const PIECES: usize = 28;
 /// The table.
 #[derive(Debug)]
 pub(crate) struct Chunks<T> {
-    pieces: [OnceLock<Box<[T]>>; PIECES],
+    pieces: Box<[OnceLock<Box<[T]>>]>,
 }
 
 impl<T> Default for Chunks<T> {
     fn default() -> Self {
-        Self { pieces: [const { OnceLock::new() }; PIECES] }
+        Self { pieces: (0..PIECES).map(|_| OnceLock::new()).collect() }
     }
 }
 

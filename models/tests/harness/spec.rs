@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use brimful::{Decision, Denial, Limiter, Meter, Nanos, Policy, Retry};
+use brimful::{Decision, Denial, Limiter, Meter, Nanos, Policy, Retry, Rules};
 
 use super::NOW;
 
@@ -18,6 +18,15 @@ pub enum Op {
     All(&'static [(&'static str, u64)]),
     /// By a limit that comes with the call.
     With(&'static str, &'static str, u64),
+    /// Puts other limits in force for every key.
+    Rules(&'static Rules),
+    /// The same for new keys only.
+    RulesForNew(&'static Rules),
+}
+
+/// One limit for every key. (Built outside of the threads of a model, whose stacks are small.)
+pub fn rules(limit: &str) -> &'static Rules {
+    Box::leak(Box::new(Policy::parse([limit]).unwrap().into()))
 }
 
 /// What was answered.
@@ -36,6 +45,7 @@ pub enum Answer {
     WasThere(bool),
     /// No place for the limits that came.
     Refused,
+    Replaced,
 }
 
 impl From<Decision> for Answer {
@@ -91,6 +101,14 @@ impl Op {
                 let decision = limiter.try_acquire_with(key, &policy, cost, at(0));
                 decision.map_or(Answer::Refused, Answer::from)
             }
+            Self::Rules(rules) => {
+                let replaced = limiter.set_rules_at(rules.clone(), at(0));
+                replaced.map_or(Answer::Refused, |_| Answer::Replaced)
+            }
+            Self::RulesForNew(rules) => {
+                let replaced = limiter.set_rules_for_new_keys_at(rules.clone(), at(0));
+                replaced.map_or(Answer::Refused, |_| Answer::Replaced)
+            }
         }
     }
 
@@ -100,6 +118,7 @@ impl Op {
             Self::Acquire(_, cost, _) | Self::With(_, _, cost) => *cost,
             Self::All(charges) => charges.iter().map(|(_, cost)| cost).sum(),
             Self::Peek(..) | Self::Refund(..) | Self::Reset(_) => 0,
+            Self::Rules(_) | Self::RulesForNew(_) => 0,
         };
         match (self, answer) {
             _ if cost == 0 || *answer == Answer::Refused => (0, 0),
@@ -165,7 +184,9 @@ impl Spec {
                 }
                 Answer::AllAllowed(allowed)
             }
-            Op::With(..) => panic!("limits that come with calls: `must_be_as_in_turn`"),
+            Op::With(..) | Op::Rules(_) | Op::RulesForNew(_) => {
+                panic!("other limits than the meters': `must_be_as_in_turn`")
+            }
         }
     }
 

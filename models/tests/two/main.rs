@@ -3,6 +3,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 mod moves;
+mod rules;
 mod scarce;
 mod slots;
 mod verbs;

@@ -10,7 +10,7 @@ use crate::algorithm::Machine;
 use crate::chunks::Chunks;
 use crate::decision::Origin;
 use crate::step::Terms;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{self, AtomicU64, Ordering};
 
 /// Those of one side.
 #[derive(Debug)]
@@ -23,7 +23,8 @@ pub(super) struct Briefs {
 impl Briefs {
     /// Room for so many, which can grow.
     pub(super) fn new(rows: usize) -> Self {
-        let near = if rows == 0 { 0 } else { rows.max(16) };
+        let least = if sync::IS_MODEL { 1 } else { 16 };
+        let near = if rows == 0 { 0 } else { rows.max(least) };
         Self { near: (0..near).map(|_| Brief::default()).collect(), far: Chunks::default() }
     }
 
