@@ -4,10 +4,11 @@ pub(crate) mod bound;
 pub(crate) mod json;
 pub(crate) mod text;
 
-use brimful::{Nanos, Policy, Stats};
+use brimful::{Limit, Nanos, Policy, Stats};
 
 use crate::busiest::Second;
 use crate::options::Format;
+use crate::policies::OfPolicy;
 use crate::reorder::Disorder;
 
 /// What a limit would have done to a log. Printed with `{}` it is a table for people;
@@ -15,8 +16,8 @@ use crate::reorder::Disorder;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The policy that every key got.
-    pub policy: Policy,
+    /// The policy that every key got; `None` when there were rules.
+    pub policy: Option<Policy>,
     /// How the log is written; `None` when nothing was in it.
     pub format: Option<Format>,
     /// Lines read, blank and bad ones included.
@@ -33,6 +34,13 @@ pub struct Summary {
     pub denied_never: u64,
     /// Keys that were denied at least once.
     pub denied_keys: u64,
+    /// Requests that a policy on trial would have denied.
+    pub would_deny: u64,
+    /// Requests by the policy that decided: those with the most denials first, of equals the one with
+    /// more requests, then by name.
+    pub policies: Vec<OfPolicy>,
+    /// Requests by the policy that was on trial, in the same order.
+    pub on_trial: Vec<OfPolicy>,
     /// Events that only looked (`peek`).
     pub peeks: u64,
     /// Events that gave tokens back (`refund`).
@@ -57,6 +65,13 @@ pub struct Summary {
     pub top_denied: Vec<DeniedKey>,
     /// The limiter's own counters.
     pub store: Stats,
+}
+
+impl Summary {
+    /// The limits of the policy that every key got.
+    pub(crate) fn limits(&self) -> impl Iterator<Item = &Limit> {
+        self.policy.iter().flat_map(Policy::limits)
+    }
 }
 
 /// Lines that gave no decision.
