@@ -8,6 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 
 use crate::compare::CompareArgs;
+use crate::config::ConfigCommand;
 pub(crate) use replay::{Choice, ReplayArgs};
 
 const EXIT_CODES: &str = "\
@@ -38,6 +39,13 @@ pub(crate) enum Command {
     /// Puts the four algorithms side by side for a limit: the memory that a key takes, and the worst
     /// burst, by formula and as measured with requests that try to get the most out of it.
     Compare(CompareArgs),
+
+    /// Check files of rules, explain what they say, import those of others
+    #[command(subcommand)]
+    Config(ConfigCommand),
+
+    /// Print the JSON Schema of files of rules, for editors
+    Schema,
 }
 
 /// One of `names`, which are listed in the help.
