@@ -25,9 +25,10 @@ Rules, the most specific first:
 
 Fields of --json:
   key tier        (the key as a file has it, in the form of [keys]; tier: null for none)
-  rules           [level rule file line column role policy unlimited blocked limits]
+  rules           [level rule file line column role shadow policy unlimited blocked limits]
                   (level: exact, tier, member, pattern or default; role: decides, on-trial or unheard;
-                  line and column: from 1; 0 and an empty file for a default that no file says)
+                  shadow: the rule is on trial, heard or not; line and column: from 1; 0 and an empty
+                  file for a default that no file says)
   limits          [name limit bound]
                   (bound: the most that it admits, in words)
 ";
