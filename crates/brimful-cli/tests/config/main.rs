@@ -3,6 +3,7 @@
 
 mod check;
 mod explain;
+mod field;
 mod import;
 mod page;
 mod replay;
