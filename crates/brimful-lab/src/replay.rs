@@ -5,13 +5,13 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
-use brimful::{Algorithm, Limit, Limiter, LimiterBuilder, Nanos, Overflow, Policy};
+use brimful::{Algorithm, Limit, Limiter, LimiterBuilder, Overflow, Policy};
 
 use crate::asked::{Asked, KeyForm};
 use crate::decided::Decided;
 use crate::decider::Decider;
 use crate::error::Error;
-use crate::event::{Op, Reason};
+use crate::event::Op;
 use crate::input::Input;
 use crate::keys::Keys;
 use crate::lines::{Line, Lines};
@@ -19,13 +19,11 @@ use crate::options::{AllAlgorithms, Format};
 use crate::reorder::{Held, MAX_HELD, Reorder};
 use crate::side_by_side::SideBySide;
 use crate::source::{Ask, Found, Reader, Source};
-use crate::summary::{BadLine, BadLines, LogFacts, Summary};
+use crate::summary::{LogFacts, Summary};
 use crate::template::Template;
 use crate::timestamp::TimeUnit;
 use crate::wanted::Wanted;
 
-/// Bad lines that are kept to be shown.
-const SHOWN_BAD: usize = 5;
 /// The store of a replay hashes keys the same way every time, so that one log has one answer even
 /// where keys compete for slots.
 const SECRET: [u64; 2] = [0x6272_696d_6675_6c20, 0x7265_706c_6179_2121];
@@ -384,21 +382,4 @@ fn is_bzip2(beginning: &[u8]) -> bool {
     const BLOCK: &[u8] = b"\x31\x41\x59\x26\x53\x59";
     const END: &[u8] = b"\x17\x72\x45\x38\x50\x90";
     matches!(beginning, [b'B', b'Z', b'h', b'1'..=b'9', mark @ ..] if [BLOCK, END].contains(&mark))
-}
-
-impl BadLines {
-    fn add(&mut self, line: u64, reason: Reason) {
-        self.count += 1;
-        if self.first.len() < SHOWN_BAD {
-            self.first.push(BadLine { line, reason: reason.to_string() });
-        }
-    }
-}
-
-impl LogFacts {
-    /// Widens the span of the log.
-    fn saw(&mut self, at: Nanos) {
-        let (first, last) = self.span.unwrap_or((at, at));
-        self.span = Some((first.min(at), last.max(at)));
-    }
 }

@@ -7,9 +7,13 @@ pub(crate) mod text;
 use brimful::{Limit, Nanos, Policy, Stats};
 
 use crate::busiest::Second;
+use crate::event::Reason;
 use crate::options::Format;
 use crate::policies::OfPolicy;
 use crate::reorder::Disorder;
+
+/// Bad lines that are kept to be shown.
+const SHOWN_BAD: usize = 5;
 
 /// What a limit would have done to a log. Printed with `{}` it is a table for people;
 /// [`to_json`](Self::to_json) is the same for machines.
@@ -115,6 +119,23 @@ pub(crate) struct LogFacts {
     pub(crate) reorder_ns: u64,
     pub(crate) disorder: Disorder,
     pub(crate) bad_lines: BadLines,
+}
+
+impl BadLines {
+    pub(crate) fn add(&mut self, line: u64, reason: Reason) {
+        self.count += 1;
+        if self.first.len() < SHOWN_BAD {
+            self.first.push(BadLine { line, reason: reason.to_string() });
+        }
+    }
+}
+
+impl LogFacts {
+    /// Widens the span of the log.
+    pub(crate) fn saw(&mut self, at: Nanos) {
+        let (first, last) = self.span.unwrap_or((at, at));
+        self.span = Some((first.min(at), last.max(at)));
+    }
 }
 
 /// `part` of `whole` in thousandths, rounded to the nearest, a half up; 0 of 0 is 0.
