@@ -90,6 +90,8 @@ mod tests {
                 }
                 let _ = brimful_lab::policy_of_any_algorithm(&args.limits);
             }
+            let args = ["brimful", "config", "explain", "-", "--key-json", &key, "--tier", &limit];
+            let _ = Args::try_parse_from(args);
         }
     }
 }

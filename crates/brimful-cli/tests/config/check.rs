@@ -154,6 +154,12 @@ fn files_of_members_are_named() {
     let [found] = &objects(&good(&["config", "check", "--json", &file], ""))[..] else { panic!() };
     let members = folder("check-members").join("gold.txt");
     assert_eq!(found["files"], json!([file, members]));
+    // Those that standard input names are looked for in the current folder.
+    let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("brimful"));
+    let command = command.current_dir(folder("check-members")).args(["config", "check", "-"]);
+    let output = command.write_stdin(text).output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(out, "-: good, with 2 rules and 0 policies, and 2 members\n");
 }
 
 #[test]

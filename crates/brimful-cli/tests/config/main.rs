@@ -62,6 +62,37 @@ fn written(test: &str, name: &str, text: impl AsRef<[u8]>) -> String {
     path.to_str().unwrap().to_owned()
 }
 
+/// An output that is full is a fault; one that nobody reads any more is none.
+#[test]
+fn an_output_that_cannot_be_written() {
+    use std::process::Stdio;
+    let command = |args: &[&str]| {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("brimful"));
+        command.current_dir(root()).args(args).stderr(Stdio::piped());
+        command
+    };
+    let envoy = written("output", "envoy.yaml", "domain: a\ndescriptors: []\n");
+    for args in [
+        &["schema"][..],
+        &["config", "check", "examples/limits.toml"],
+        &["config", "check", "examples/limits.toml", "--json"],
+        &["config", "explain", "examples/limits.toml", "--key", "a"],
+        &["config", "explain", "examples/limits.toml", "--key", "a", "--json"],
+        &["config", "import", "--from", "envoy", &envoy],
+    ] {
+        let mut child = command(args).stdout(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{args:?}");
+        if let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") {
+            let output = command(args).stdout(full).output().unwrap();
+            let words = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{args:?}: {words}");
+            assert!(words.starts_with("error: the output cannot be written"), "{args:?}: {words}");
+        }
+    }
+}
+
 /// Every name of a field, at every depth, that the long help of a command does not have.
 fn unnamed(value: &serde_json::Value, help: &str) -> Vec<String> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
