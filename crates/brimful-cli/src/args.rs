@@ -11,10 +11,11 @@ use crate::compare::CompareArgs;
 use crate::config::ConfigCommand;
 pub(crate) use replay::{Choice, ReplayArgs};
 
+/// Those of all commands.
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done; also when nobody reads the output any more (`| head`)
-  1  --strict, and there were bad lines
+  1  --strict, and there were bad lines or warnings
   2  the arguments, the input or the output cannot be used";
 
 /// An exact, keyed, bounded rate limiter.
@@ -31,7 +32,10 @@ pub(crate) enum Command {
     ///
     /// Reads a log in virtual time, which is the log's own, and prints what the limit would have
     /// done: how many requests of which keys it would have denied, and what that takes to remember.
-    #[command(after_help = EXIT_CODES, after_long_help = format!("{}\n{EXIT_CODES}", replay::NOTES))]
+    #[command(
+        after_help = replay::EXIT_CODES,
+        after_long_help = format!("{}\n{}", replay::NOTES, replay::EXIT_CODES)
+    )]
     Replay(ReplayArgs),
 
     /// Say what a limit admits at worst under each algorithm

@@ -17,8 +17,7 @@ use crate::failure::Failure;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done; also when nobody reads the output any more (`| head`)
-  1  --strict, and there were warnings
-  2  a file is refused, or the arguments or the output cannot be used";
+  2  the file is refused, or the arguments or the output cannot be used";
 
 /// The commands of `brimful config`.
 #[derive(Debug, Subcommand)]
@@ -27,7 +26,10 @@ pub(crate) enum ConfigCommand {
     ///
     /// Reads files of rules and says of each whether it is good, every fault with its place, and what is
     /// right but probably not meant.
-    #[command(after_help = EXIT_CODES, after_long_help = format!("{}\n{EXIT_CODES}", check::NOTES))]
+    #[command(
+        after_help = check::EXIT_CODES,
+        after_long_help = format!("{}\n{}", check::NOTES, check::EXIT_CODES)
+    )]
     Check(check::CheckArgs),
 
     /// Say which rules apply to a key, and which of them decides

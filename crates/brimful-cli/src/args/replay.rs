@@ -10,6 +10,12 @@ use clap::ArgGroup;
 
 use super::{one_of, whole_number};
 
+pub(super) const EXIT_CODES: &str = "\
+Exit codes:
+  0  done; also when nobody reads the output any more (`| head`)
+  1  --strict, and there were bad lines
+  2  the arguments, the input or the output cannot be used";
+
 pub(super) const NOTES: &str = "\
 Limits:
   10/s, 100/min, 5 per 30s, 10/s burst 100, 100/h fixed-window, `api: 10/s`; or one of the words

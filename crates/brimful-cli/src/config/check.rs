@@ -13,6 +13,12 @@ use crate::failure::{Failure, UNUSABLE};
 /// The exit code for warnings under `--strict`.
 const WARNINGS: u8 = 1;
 
+pub(super) const EXIT_CODES: &str = "\
+Exit codes:
+  0  all files are good; also when nobody reads the output any more (`| head`)
+  1  --strict, and there were warnings
+  2  a file is refused, or the arguments or the output cannot be used";
+
 pub(super) const NOTES: &str = "\
 What is found is what the command is asked for, so all of it is on stdout: a line for each file that
 says whether it is good, then its faults, or when it is good its warnings. A file that cannot be read

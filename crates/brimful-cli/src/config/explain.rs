@@ -10,9 +10,9 @@ use crate::key::JsonKey;
 
 pub(super) const NOTES: &str = "\
 Keys:
-  --key user:1                       a text; all that a log has
-  --key-json 42                      a whole number
-  --key-json '[\"tenant\", 42]'        a key of several parts
+  --key user:1                           a text; all that a log has
+  --key-json 42                          a whole number
+  --key-json '[\"tenant\", 42]'            a key of several parts
   --key-json '{\"ip\": \"192.0.2.0/24\"}' an address, or a network
   These differ: the text 42 is another key than the number. Patterns match the printed form of numbers
   and addresses. The first line of what is printed has the key in the form that [keys] of the file gives
