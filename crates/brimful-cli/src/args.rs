@@ -8,12 +8,14 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 
 use crate::compare::CompareArgs;
+use crate::config::ConfigCommand;
 pub(crate) use replay::{Choice, ReplayArgs};
 
+/// Those of all commands.
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done; also when nobody reads the output any more (`| head`)
-  1  --strict, and there were bad lines
+  1  --strict, and there were bad lines or warnings
   2  the arguments, the input or the output cannot be used";
 
 /// An exact, keyed, bounded rate limiter.
@@ -30,7 +32,10 @@ pub(crate) enum Command {
     ///
     /// Reads a log in virtual time, which is the log's own, and prints what the limit would have
     /// done: how many requests of which keys it would have denied, and what that takes to remember.
-    #[command(after_help = EXIT_CODES, after_long_help = format!("{}\n{EXIT_CODES}", replay::NOTES))]
+    #[command(
+        after_help = replay::EXIT_CODES,
+        after_long_help = format!("{}\n{}", replay::NOTES, replay::EXIT_CODES)
+    )]
     Replay(ReplayArgs),
 
     /// Say what a limit admits at worst under each algorithm
@@ -38,6 +43,13 @@ pub(crate) enum Command {
     /// Puts the four algorithms side by side for a limit: the memory that a key takes, and the worst
     /// burst, by formula and as measured with requests that try to get the most out of it.
     Compare(CompareArgs),
+
+    /// Check files of rules, explain what they say, import those of others
+    #[command(subcommand)]
+    Config(ConfigCommand),
+
+    /// Print the JSON Schema of files of rules, for editors
+    Schema,
 }
 
 /// One of `names`, which are listed in the help.
@@ -82,6 +94,8 @@ mod tests {
                 }
                 let _ = brimful_lab::policy_of_any_algorithm(&args.limits);
             }
+            let args = ["brimful", "config", "explain", "-", "--key-json", &key, "--tier", &limit];
+            let _ = Args::try_parse_from(args);
         }
     }
 }

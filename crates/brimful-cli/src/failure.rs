@@ -8,12 +8,12 @@ use std::process::ExitCode;
 use brimful_lab::{BadLines, Error};
 
 /// The exit code for arguments, input and output that cannot be used, as clap's.
-const UNUSABLE: u8 = 2;
+pub(crate) const UNUSABLE: u8 = 2;
 
 /// A failure; a part of the arguments, of the input, or of the output.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The log cannot be opened.
+    /// A file cannot be opened.
     Open { path: PathBuf, source: io::Error },
     /// The log is a directory.
     Directory(PathBuf),
@@ -21,6 +21,12 @@ pub(crate) enum Failure {
     Read { path: PathBuf, source: Error },
     /// Decisions are those of one limiter.
     DecisionsOfAll,
+    /// Files of rules are refused.
+    Config(brimful_config::Error),
+    /// Standard input is named twice.
+    StdinTwice,
+    /// A file's name says how it is written.
+    SyntaxOfFile,
     /// Anything else.
     Lab(Error),
     /// The output cannot be written.
@@ -59,6 +65,22 @@ impl Failure {
                     "error: --decisions prints those of one algorithm, and --algorithm is all"
                 );
             }
+            Self::Config(error) => {
+                for fault in error.faults() {
+                    eprintln!("error: {fault:#}");
+                }
+                if error.more() > 0 {
+                    eprintln!("and {} more", error.more());
+                }
+            }
+            Self::StdinTwice => {
+                eprintln!("error: standard input is named twice, it can be read once")
+            }
+            Self::SyntaxOfFile => {
+                eprintln!(
+                    "error: --syntax is for standard input; the name of a file says how it is written"
+                );
+            }
             // The alternate form shows a fault in a limit with a caret.
             Self::Lab(fault) => eprintln!("error: {fault:#}{}", cause(fault)),
             Self::Write(fault) => eprintln!("error: the output cannot be written: {fault}"),
@@ -73,8 +95,14 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<brimful_config::Error> for Failure {
+    fn from(error: brimful_config::Error) -> Self {
+        Self::Config(error)
+    }
+}
+
 impl From<io::Error> for Failure {
-    /// All input goes through the lab, so what fails here is the output.
+    /// All input goes through the lab and the reader of rules, so what fails here is the output.
     fn from(fault: io::Error) -> Self {
         Self::Write(fault)
     }

@@ -7,7 +7,9 @@
 
 mod args;
 mod compare;
+mod config;
 mod failure;
+mod key;
 mod progress;
 mod replay;
 
@@ -21,6 +23,8 @@ fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Replay(args) => replay::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Config(command) => config::run(&command),
+        Command::Schema => config::schema(),
     };
     outcome.unwrap_or_else(|failure| failure.report())
 }

@@ -5,9 +5,11 @@ use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use brimful_config::Syntax;
 use brimful_lab::{BadLines, Replay};
 
 use crate::args::{Choice, ReplayArgs};
+use crate::config::{self, is_stdin};
 use crate::failure::{self, Failure};
 use crate::progress;
 
@@ -78,17 +80,11 @@ fn all(
 
 /// Everything that the arguments say but the log.
 fn replay(args: &ReplayArgs) -> Result<Replay, Failure> {
-    let policy = match args.algorithm {
-        Some(Choice::All) if args.decisions => return Err(Failure::DecisionsOfAll),
-        Some(Choice::All) => brimful_lab::policy_of_any_algorithm(&args.limits)?,
-        Some(Choice::One(algorithm)) => brimful_lab::policy(&args.limits, Some(algorithm))?,
-        None => brimful_lab::policy(&args.limits, None)?,
+    let mut replay = match &args.config {
+        Some(config) => by_rules(args, config)?,
+        None => by_limits(args)?,
     };
-    let mut replay =
-        Replay::new(policy).max_keys(args.max_keys).overflow(args.overflow).top(args.top);
-    if let Some(entries) = args.max_log_entries {
-        replay = replay.max_log_entries(entries);
-    }
+    replay = replay.top(args.top);
     if let Some(format) = args.format {
         replay = replay.format(format);
     }
@@ -110,8 +106,40 @@ fn replay(args: &ReplayArgs) -> Result<Replay, Failure> {
     Ok(replay)
 }
 
+/// Every key gets the same limits.
+fn by_limits(args: &ReplayArgs) -> Result<Replay, Failure> {
+    let policy = match args.algorithm {
+        Some(Choice::All) if args.decisions => return Err(Failure::DecisionsOfAll),
+        Some(Choice::All) => brimful_lab::policy_of_any_algorithm(&args.limits)?,
+        Some(Choice::One(algorithm)) => brimful_lab::policy(&args.limits, Some(algorithm))?,
+        None => brimful_lab::policy(&args.limits, None)?,
+    };
+    let mut replay = Replay::new(policy);
+    if let Some(max_keys) = args.max_keys {
+        replay = replay.max_keys(max_keys);
+    }
+    if let Some(overflow) = args.overflow {
+        replay = replay.overflow(overflow);
+    }
+    if let Some(entries) = args.max_log_entries {
+        replay = replay.max_log_entries(entries);
+    }
+    Ok(replay)
+}
+
+/// A file says what each key gets, and what the store is like.
+fn by_rules(args: &ReplayArgs, file: &Path) -> Result<Replay, Failure> {
+    if is_stdin(file) && is_stdin(&args.file) {
+        return Err(Failure::StdinTwice);
+    }
+    let config = config::load(file, Syntax::Toml)?;
+    let keys = config.keys();
+    let replay = Replay::with_limiter(move || config.limiter());
+    Ok(if keys.is_on() { replay.key_form(move |key| keys.normalize(key)) } else { replay })
+}
+
 fn open(path: &Path, bar: bool) -> Result<Box<dyn Read>, Failure> {
-    if path.as_os_str() == "-" {
+    if is_stdin(path) {
         return Ok(progress::shown(io::stdin(), None, bar));
     }
     let file = File::open(path).map_err(|fault| Failure::open(path, fault))?;

@@ -12,6 +12,15 @@ fn the_readme_shows_the_summary_of_the_example() {
 }
 
 #[test]
+fn the_readme_shows_what_rules_would_have_done() {
+    let summary = include_str!("access-log-by-rules.txt");
+    let from = summary.find("policies\n").expect("what each policy decided");
+    let to = summary.find("\ntop denied keys\n").expect("what comes after it");
+    assert!(README.contains(&format!("```text\n{}```\n", &summary[from..to])));
+    assert!(README.contains("replay examples/access.log --config examples/limits.toml"));
+}
+
+#[test]
 fn the_readme_shows_the_four_algorithms_side_by_side() {
     let table = include_str!("compare-100-per-min.txt");
     assert!(README.contains(table), "README.md and compare-100-per-min.txt differ");

@@ -3,6 +3,7 @@
 //! is in an output.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -119,9 +120,19 @@ fn assert_same(heading: &str, found: &Fields) {
     }
 }
 
+/// A file with a rule on trial beside the one that decides.
+fn rules() -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay-json.toml");
+    let rule = "[[default]]\nlimit = \"10/s burst 100\"\n";
+    std::fs::write(&path, format!("{rule}\n[[default]]\nlimit = \"1/s\"\nshadow = true\n"))
+        .unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
 #[test]
 fn the_summary() {
-    assert_same("The summary", &found(&[&["--json", "--limit", "10/s burst 100"]]));
+    let by_limit: &[&str] = &["--json", "--limit", "10/s burst 100"];
+    assert_same("The summary", &found(&[by_limit, &["--json", "--config", &rules()]]));
 }
 
 #[test]
@@ -135,7 +146,9 @@ fn all_algorithms() {
 #[test]
 fn decisions() {
     let limit: &[&str] = &["--decisions", "--limit", "10/s burst 100"];
-    assert_same("A decision", &found(&[limit, &["--decisions", "--limit", "unlimited"]]));
+    let unlimited: &[&str] = &["--decisions", "--limit", "unlimited"];
+    let by_rules: &[&str] = &["--decisions", "--config", &rules()];
+    assert_same("A decision", &found(&[limit, unlimited, by_rules]));
 }
 
 /// What the page says of single values.

@@ -1,5 +1,7 @@
 //! A configuration that was read.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use brimful::{Limiter, LimiterBuilder, Rules};
@@ -39,19 +41,8 @@ impl Config {
     }
 
     fn load_file(path: &Path) -> Result<Self, Error> {
-        let bytes = files::read(path, MAX_CONFIG).map_err(|source| {
-            let found = format!("the file cannot be read: {source}");
-            let expected = "expected a file of rules in TOML or YAML".to_owned();
-            Error::unreadable(Fault::of_file(path, found, expected), Some(source))
-        })?;
-        let text = String::from_utf8(bytes).map_err(|fault| {
-            let at = files::fault_of_utf8(fault.as_bytes(), fault.utf8_error());
-            let text = String::from_utf8_lossy(fault.as_bytes());
-            let mut faults = Faults::default();
-            let spot = Spot::new(0, at..at);
-            faults.note(spot, "this is not UTF-8", "expected text in UTF-8");
-            faults.into_error(&[Source::new(path, &text)])
-        })?;
+        let file = File::open(path).map_err(|source| unreadable(path, source))?;
+        let text = read_text(file, path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut config = Self::parse(&text, Syntax::of(path), path, Some(folder))?;
         config.files.insert(0, path.to_owned());
@@ -73,6 +64,24 @@ impl Config {
         let (readings, rules) = limiter::checked(readings)?;
         let Readings { model, sources, faults, .. } = readings;
         Ok(Self { model, sources, rules, files: faults.files })
+    }
+
+    /// How many rules there are: defaults, overrides, and those of tiers and patterns.
+    #[must_use]
+    pub fn rule_count(&self) -> usize {
+        self.model.rules.len()
+    }
+
+    /// How many policies there are in `[policies]`.
+    #[must_use]
+    pub fn policy_count(&self) -> usize {
+        self.model.policies.len()
+    }
+
+    /// How many keys are members of tiers.
+    #[must_use]
+    pub fn member_count(&self) -> usize {
+        self.model.members.len()
     }
 
     /// The rules.
@@ -131,6 +140,30 @@ impl Config {
             (&source.name, source.line_column(spot.bytes().start))
         })
     }
+}
+
+/// Reads a text in UTF-8 of at most 16 MiB, such as standard input, for [`Config::parse`] or
+/// [`import`](crate::import). `name` is what messages call it.
+///
+/// # Errors
+/// It cannot be read ([`Error::is_read`]), is longer, or is not UTF-8.
+pub fn read_text(input: impl io::Read, name: impl AsRef<Path>) -> Result<String, Error> {
+    let name = name.as_ref();
+    let bytes = files::bounded(input, MAX_CONFIG).map_err(|source| unreadable(name, source))?;
+    String::from_utf8(bytes).map_err(|fault| {
+        let at = files::fault_of_utf8(fault.as_bytes(), fault.utf8_error());
+        let text = String::from_utf8_lossy(fault.as_bytes());
+        let mut faults = Faults::default();
+        let spot = Spot::new(0, at..at);
+        faults.note(spot, "this is not UTF-8", "expected text in UTF-8");
+        faults.into_error(&[Source::new(name, &text)])
+    })
+}
+
+fn unreadable(path: &Path, source: io::Error) -> Error {
+    let found = format!("the file cannot be read: {source}");
+    let expected = "expected a file of rules in TOML or YAML".to_owned();
+    Error::unreadable(Fault::of_file(path, found, expected), Some(source))
 }
 
 impl PartialEq for Config {

@@ -1,7 +1,7 @@
 //! Reading whole files, bounded.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read};
 use std::path::Path;
 use std::str::Utf8Error;
 
@@ -20,9 +20,10 @@ pub(crate) fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read(path, most)
 }
 
-fn bounded(file: File, most: u64) -> io::Result<Vec<u8>> {
+/// Reads all, if it has at most `most` bytes.
+pub(crate) fn bounded(input: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    input.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > most {
         let what = format!("it is larger than {} MiB", most >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));

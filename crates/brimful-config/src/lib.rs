@@ -119,7 +119,7 @@ mod source;
 mod syntax;
 mod text;
 
-pub use config::Config;
+pub use config::{Config, read_text};
 pub use error::{Also, Error, Fault};
 pub use explain::{Bounded, Explained, Explanation, Role};
 pub use keys::Keys;

@@ -46,7 +46,8 @@ impl Decided<'_> {
     ///
     /// `remaining` is null when there is no limit, `retry_after_ns` when the event was allowed and
     /// when no wait can help (`never`), `limit` when no limit decided. `op` is there when it is not
-    /// `acquire`, and with a refund `refunded`, the tokens that were given back.
+    /// `acquire`, and with a refund `refunded`, the tokens that were given back. `would_deny` is
+    /// there, and true, when a policy on trial would have denied it.
     ///
     /// # Errors
     /// `out` failed.
@@ -69,6 +70,9 @@ impl Decided<'_> {
         }
         if self.refunded.is_some() {
             object.number(r#","refunded":"#, self.refunded)?;
+        }
+        if self.decision.would_deny() {
+            object.truth(r#","would_deny":"#, true)?;
         }
         object.out.write_all(b"}\n")
     }

@@ -9,6 +9,7 @@ use crate::busiest::Busiest;
 use crate::decided::Decided;
 use crate::event::Op;
 use crate::keys::{KeyId, Keys};
+use crate::policies::Policies;
 use crate::reorder::Held;
 use crate::source::Ask;
 use crate::summary::{DeniedKey, LogFacts, Summary};
@@ -16,9 +17,12 @@ use crate::summary::{DeniedKey, LogFacts, Summary};
 /// A limiter and what it answered.
 #[derive(Debug)]
 pub(crate) struct Decider {
-    policy: Policy,
+    /// That of all keys; `None` when there are rules.
+    policy: Option<Policy>,
     limiter: Limiter,
     busiest: Busiest,
+    by_policy: Policies,
+    on_trial: Policies,
     counts: Counts,
     /// By key; as long as the last key that was denied.
     denied: Vec<u64>,
@@ -31,15 +35,23 @@ struct Counts {
     admitted: u64,
     denied: u64,
     denied_never: u64,
+    would_deny: u64,
     peeks: u64,
     refunds: u64,
     refunded_tokens: u128,
 }
 
 impl Decider {
-    pub(crate) fn new(policy: Policy, limiter: Limiter) -> Self {
-        let (busiest, counts) = (Busiest::default(), Counts::default());
-        Self { policy, limiter, busiest, counts, denied: Vec::new() }
+    pub(crate) fn new(policy: Option<Policy>, limiter: Limiter) -> Self {
+        Self {
+            policy,
+            limiter,
+            busiest: Busiest::default(),
+            by_policy: Policies::default(),
+            on_trial: Policies::default(),
+            counts: Counts::default(),
+            denied: Vec::new(),
+        }
     }
 
     /// Decides an event of the key that is called `name`.
@@ -54,11 +66,20 @@ impl Decider {
                 self.limiter.peek_at(name, 0, at)
             }
         };
+        // No policy comes with a call here.
+        let policy = self.limiter.policy_of(&decision);
+        let policy =
+            policy.unwrap_or_else(|| Arc::new(self.limiter.rules().policy_for(name, None).clone()));
         let counts = &mut self.counts;
         match op {
             Op::Acquire => {
                 counts.requests += 1;
                 counts.denied_never += u64::from(decision.is_never());
+                counts.would_deny += u64::from(decision.would_deny());
+                self.by_policy.count(&policy, decision.is_denied());
+                if let Some(shadow) = self.limiter.shadow_of(&decision) {
+                    self.on_trial.count(&shadow, decision.would_deny());
+                }
                 self.busiest.add(at, decision.is_allowed());
                 if decision.is_denied() {
                     counts.denied += 1;
@@ -73,10 +94,6 @@ impl Decider {
                 counts.refunded_tokens += u128::from(refunded.unwrap_or(0));
             }
         }
-        // No policy comes with a call here.
-        let policy = self.limiter.policy_of(&decision);
-        let policy =
-            policy.unwrap_or_else(|| Arc::new(self.limiter.rules().policy_for(name, None).clone()));
         Decided { line, at, key: name, cost, op, decision, refunded, policy }
     }
 
@@ -114,6 +131,9 @@ impl Decider {
             denied: self.counts.denied,
             denied_never: self.counts.denied_never,
             denied_keys,
+            would_deny: self.counts.would_deny,
+            policies: self.by_policy.sorted(),
+            on_trial: self.on_trial.sorted(),
             peeks: self.counts.peeks,
             refunds: self.counts.refunds,
             refunded_tokens: self.counts.refunded_tokens,

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::asked::KeyForm;
+
 /// A key's place in [`Keys`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KeyId(u32);
@@ -23,13 +25,20 @@ struct KeyRow {
 /// Grows with the number of keys, never with the number of lines.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
+    form: KeyForm,
     ids: HashMap<Arc<str>, KeyId>,
     rows: Vec<KeyRow>,
 }
 
 impl Keys {
+    /// None yet; their names are brought to this form.
+    pub(crate) fn new(form: KeyForm) -> Self {
+        Self { form, ..Self::default() }
+    }
+
     /// The number of a key, a new one for a new key; `None` after 2^32 keys.
     pub(crate) fn id(&mut self, name: &str) -> Option<KeyId> {
+        let name = &*self.form.of(name);
         if let Some(id) = self.ids.get(name) {
             return Some(*id);
         }

@@ -35,6 +35,7 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
+mod asked;
 mod busiest;
 mod civil;
 pub mod combined;
@@ -49,6 +50,7 @@ pub mod jsonl;
 mod keys;
 mod lines;
 mod options;
+mod policies;
 mod reorder;
 mod replay;
 mod side_by_side;
@@ -65,6 +67,7 @@ pub use error::Error;
 pub use event::{Event, Op, Reason};
 pub use lines::{Line, Lines, MAX_LINE};
 pub use options::{Format, parse_span, policy, policy_of_any_algorithm};
+pub use policies::OfPolicy;
 pub use reorder::{Disorder, MAX_HELD};
 pub use replay::Replay;
 pub use side_by_side::{DeniedUnder, LeftOut, SideBySide};

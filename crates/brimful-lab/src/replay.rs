@@ -1,14 +1,17 @@
 //! Reads a log, decides every event at the time that the log says, and sums up.
 
+use std::borrow::Cow;
 use std::io::{self, Read};
+use std::sync::Arc;
 use std::time::Duration;
 
-use brimful::{Algorithm, Limit, Limiter, LimiterBuilder, Nanos, Overflow, Policy};
+use brimful::{Algorithm, Limit, Limiter, LimiterBuilder, Overflow, Policy};
 
+use crate::asked::{Asked, KeyForm};
 use crate::decided::Decided;
 use crate::decider::Decider;
 use crate::error::Error;
-use crate::event::{Op, Reason};
+use crate::event::Op;
 use crate::input::Input;
 use crate::keys::Keys;
 use crate::lines::{Line, Lines};
@@ -16,13 +19,11 @@ use crate::options::{AllAlgorithms, Format};
 use crate::reorder::{Held, MAX_HELD, Reorder};
 use crate::side_by_side::SideBySide;
 use crate::source::{Ask, Found, Reader, Source};
-use crate::summary::{BadLine, BadLines, LogFacts, Summary};
+use crate::summary::{LogFacts, Summary};
 use crate::template::Template;
 use crate::timestamp::TimeUnit;
 use crate::wanted::Wanted;
 
-/// Bad lines that are kept to be shown.
-const SHOWN_BAD: usize = 5;
 /// The store of a replay hashes keys the same way every time, so that one log has one answer even
 /// where keys compete for slots.
 const SECRET: [u64; 2] = [0x6272_696d_6675_6c20, 0x7265_706c_6179_2121];
@@ -30,15 +31,16 @@ const SECRET: [u64; 2] = [0x6272_696d_6675_6c20, 0x7265_706c_6179_2121];
 /// A replay that is about to run.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    max_keys: u64,
+    asked: Asked,
+    max_keys: Option<u64>,
     max_log_entries: Option<u64>,
-    overflow: Overflow,
+    overflow: Option<Overflow>,
+    key_form: KeyForm,
     format: Option<Format>,
     wanted: Wanted,
     reorder: Option<Duration>,
     max_held: usize,
     top: u64,
-    policy: Policy,
 }
 
 impl Replay {
@@ -50,11 +52,43 @@ impl Replay {
     /// A replay that gives every key `policy`.
     #[must_use]
     pub fn new(policy: impl Into<Policy>) -> Self {
+        Self::of(Asked::Policy(policy.into()))
+    }
+
+    /// A replay that asks the limiter of such a builder, by whatever rules it has. No request of a log
+    /// names a tier. The builder's secret is replaced by a fixed one, so that one log has one answer.
+    ///
+    /// ```
+    /// use brimful::{Limit, Limiter, Policy, Rules};
+    /// use brimful_lab::Replay;
+    ///
+    /// let rules = Rules::builder()
+    ///     .default(Limit::per_minute(1)?)
+    ///     .pattern("10.*", Policy::unlimited().named("inside")?)
+    ///     .build()?;
+    /// let log = r#"{"at": 0, "key": "10.0.0.1"}
+    /// {"at": 0, "key": "10.0.0.1"}
+    /// {"at": 0, "key": "192.0.2.1"}
+    /// {"at": 0, "key": "192.0.2.1"}
+    /// "#;
+    /// let replay = Replay::with_limiter(move || Limiter::builder(rules.clone()).max_keys(1_000));
+    /// let summary = replay.run(log.as_bytes(), |_| Ok(()))?;
+    /// let by_policy = summary.policies.iter().map(|row| (&*row.policy, row.requests, row.denied));
+    /// assert_eq!(by_policy.collect::<Vec<_>>(), [("default", 2, 1), ("inside", 2, 0)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_limiter(builder: impl Fn() -> LimiterBuilder + Send + Sync + 'static) -> Self {
+        Self::of(Asked::Limiter(Arc::new(builder)))
+    }
+
+    fn of(asked: Asked) -> Self {
         Self {
-            policy: policy.into(),
-            max_keys: LimiterBuilder::DEFAULT_MAX_KEYS,
+            asked,
+            max_keys: None,
             max_log_entries: None,
-            overflow: Overflow::default(),
+            overflow: None,
+            key_form: KeyForm::default(),
             format: None,
             wanted: Wanted::default(),
             reorder: None,
@@ -66,7 +100,7 @@ impl Replay {
     /// How many keys the limiter's store is built for; see [`LimiterBuilder::max_keys`].
     #[must_use]
     pub fn max_keys(self, max_keys: u64) -> Self {
-        Self { max_keys, ..self }
+        Self { max_keys: Some(max_keys), ..self }
     }
 
     /// How many entries all sliding logs together can hold; see
@@ -79,7 +113,7 @@ impl Replay {
     /// What the limiter does with a new key when its store is full.
     #[must_use]
     pub fn overflow(self, overflow: Overflow) -> Self {
-        Self { overflow, ..self }
+        Self { overflow: Some(overflow), ..self }
     }
 
     /// How the log is written; otherwise its first line tells ([`Format::of`]).
@@ -93,6 +127,16 @@ impl Replay {
     pub fn key(mut self, template: Template) -> Self {
         self.wanted.key = Some(template);
         self
+    }
+
+    /// How the text of keys is brought to one form, in which they are decided, counted and shown;
+    /// otherwise they stay as they are.
+    #[must_use]
+    pub fn key_form(
+        self,
+        form: impl for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync + 'static,
+    ) -> Self {
+        Self { key_form: KeyForm::new(form), ..self }
     }
 
     /// The field that holds the time; otherwise the first that is there of some usual names.
@@ -153,7 +197,7 @@ impl Replay {
         mut each: impl FnMut(&Decided<'_>) -> io::Result<()>,
     ) -> Result<Summary, Error> {
         let top = self.checked_top()?;
-        let mut decider = self.decider(&self.policy)?;
+        let mut decider = self.decider(&self.asked)?;
         let (facts, keys) = self.read_through(log, |event, name| {
             each(&decider.decide(event, name)).map_err(Error::write)
         })?;
@@ -165,13 +209,18 @@ impl Replay {
     /// the others, which have no burst. An algorithm that cannot enforce a limit is left out.
     ///
     /// # Errors
-    /// As [`run`](Self::run); the policy is a word, or a limit is not of the default algorithm.
+    /// As [`run`](Self::run); the policy is a word, a limit is not of the default algorithm, or there
+    /// are rules instead of one policy ([`with_limiter`](Self::with_limiter)).
     pub fn run_all(self, log: impl Read) -> Result<SideBySide, Error> {
         let top = self.checked_top()?;
-        let all = AllAlgorithms::of(&self.policy)?;
-        let policies = all.policies.iter();
+        let Asked::Policy(policy) = &self.asked else {
+            let what = "the algorithms are put side by side for one policy, and there are rules";
+            return Err(Error::usage(what));
+        };
+        let all = AllAlgorithms::of(policy)?;
+        let policies = all.policies.iter().cloned().map(Asked::Policy);
         let mut deciders =
-            policies.map(|policy| self.decider(policy)).collect::<Result<Vec<_>, _>>()?;
+            policies.map(|policy| self.decider(&policy)).collect::<Result<Vec<_>, _>>()?;
         let (facts, keys) = self.read_through(log, |event, name| {
             for decider in &mut deciders {
                 decider.decide(event, name);
@@ -188,19 +237,27 @@ impl Replay {
         })
     }
 
-    fn decider(&self, policy: &Policy) -> Result<Decider, Error> {
-        let mut builder = Limiter::builder(policy.clone())
-            .max_keys(self.max_keys)
-            .overflow(self.overflow)
-            .secret(SECRET);
+    fn decider(&self, asked: &Asked) -> Result<Decider, Error> {
         // A limiter without logs would take the memory for entries too.
-        let has_log = |limit: &Limit| limit.chosen_algorithm() == Algorithm::SlidingLog;
-        if let Some(entries) = self.max_log_entries
-            && policy.limits().iter().any(has_log)
-        {
+        let is_log = |limit: &Limit| limit.chosen_algorithm() == Algorithm::SlidingLog;
+        let (mut builder, policy, has_log) = match asked {
+            Asked::Policy(policy) => {
+                let has_log = policy.limits().iter().any(is_log);
+                (Limiter::builder(policy.clone()), Some(policy.clone()), has_log)
+            }
+            Asked::Limiter(builder) => (builder(), None, true),
+        };
+        builder = builder.secret(SECRET);
+        if let Some(max_keys) = self.max_keys {
+            builder = builder.max_keys(max_keys);
+        }
+        if let Some(overflow) = self.overflow {
+            builder = builder.overflow(overflow);
+        }
+        if let Some(entries) = self.max_log_entries.filter(|_| has_log) {
             builder = builder.max_log_entries(entries);
         }
-        Ok(Decider::new(policy.clone(), builder.build()?))
+        Ok(Decider::new(policy, builder.build()?))
     }
 
     /// Hands every good event, with the name of its key, to `decide` in the order of their times.
@@ -217,7 +274,8 @@ impl Replay {
             let requests = u64::from(event.what.op == Op::Acquire);
             keys.asked(event.what.key, requests).map_or(Ok(()), |name| decide(event, name))
         };
-        let (mut facts, mut keys, mut source) = (LogFacts::default(), Keys::default(), None);
+        let (mut facts, mut source) = (LogFacts::default(), None);
+        let mut keys = Keys::new(self.key_form.clone());
         let read = self.read_lines(&mut lines, &mut source, &mut facts, &mut keys, &mut decide);
         if let Err(fault) = &read
             && !fault.is_read()
@@ -324,21 +382,4 @@ fn is_bzip2(beginning: &[u8]) -> bool {
     const BLOCK: &[u8] = b"\x31\x41\x59\x26\x53\x59";
     const END: &[u8] = b"\x17\x72\x45\x38\x50\x90";
     matches!(beginning, [b'B', b'Z', b'h', b'1'..=b'9', mark @ ..] if [BLOCK, END].contains(&mark))
-}
-
-impl BadLines {
-    fn add(&mut self, line: u64, reason: Reason) {
-        self.count += 1;
-        if self.first.len() < SHOWN_BAD {
-            self.first.push(BadLine { line, reason: reason.to_string() });
-        }
-    }
-}
-
-impl LogFacts {
-    /// Widens the span of the log.
-    fn saw(&mut self, at: Nanos) {
-        let (first, last) = self.span.unwrap_or((at, at));
-        self.span = Some((first.min(at), last.max(at)));
-    }
 }

@@ -70,7 +70,7 @@ impl SideBySide {
 
     /// The algorithm of each summary.
     pub(crate) fn algorithms(&self) -> impl Iterator<Item = Algorithm> {
-        let limits = self.summaries.iter().map(|summary| summary.policy.limits().first());
+        let limits = self.summaries.iter().map(|summary| summary.limits().next());
         limits.map(|limit| limit.map_or(Algorithm::default(), |limit| limit.chosen_algorithm()))
     }
 }

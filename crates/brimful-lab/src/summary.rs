@@ -4,19 +4,24 @@ pub(crate) mod bound;
 pub(crate) mod json;
 pub(crate) mod text;
 
-use brimful::{Nanos, Policy, Stats};
+use brimful::{Limit, Nanos, Policy, Stats};
 
 use crate::busiest::Second;
+use crate::event::Reason;
 use crate::options::Format;
+use crate::policies::OfPolicy;
 use crate::reorder::Disorder;
+
+/// Bad lines that are kept to be shown.
+const SHOWN_BAD: usize = 5;
 
 /// What a limit would have done to a log. Printed with `{}` it is a table for people;
 /// [`to_json`](Self::to_json) is the same for machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The policy that every key got.
-    pub policy: Policy,
+    /// The policy that every key got; `None` when there were rules.
+    pub policy: Option<Policy>,
     /// How the log is written; `None` when nothing was in it.
     pub format: Option<Format>,
     /// Lines read, blank and bad ones included.
@@ -33,6 +38,13 @@ pub struct Summary {
     pub denied_never: u64,
     /// Keys that were denied at least once.
     pub denied_keys: u64,
+    /// Requests that a policy on trial would have denied.
+    pub would_deny: u64,
+    /// Requests by the policy that decided: those with the most denials first, of equals the one with
+    /// more requests, then by name.
+    pub policies: Vec<OfPolicy>,
+    /// Requests by the policy that was on trial, in the same order.
+    pub on_trial: Vec<OfPolicy>,
     /// Events that only looked (`peek`).
     pub peeks: u64,
     /// Events that gave tokens back (`refund`).
@@ -57,6 +69,13 @@ pub struct Summary {
     pub top_denied: Vec<DeniedKey>,
     /// The limiter's own counters.
     pub store: Stats,
+}
+
+impl Summary {
+    /// The limits of the policy that every key got.
+    pub(crate) fn limits(&self) -> impl Iterator<Item = &Limit> {
+        self.policy.iter().flat_map(Policy::limits)
+    }
 }
 
 /// Lines that gave no decision.
@@ -100,6 +119,23 @@ pub(crate) struct LogFacts {
     pub(crate) reorder_ns: u64,
     pub(crate) disorder: Disorder,
     pub(crate) bad_lines: BadLines,
+}
+
+impl BadLines {
+    pub(crate) fn add(&mut self, line: u64, reason: Reason) {
+        self.count += 1;
+        if self.first.len() < SHOWN_BAD {
+            self.first.push(BadLine { line, reason: reason.to_string() });
+        }
+    }
+}
+
+impl LogFacts {
+    /// Widens the span of the log.
+    pub(crate) fn saw(&mut self, at: Nanos) {
+        let (first, last) = self.span.unwrap_or((at, at));
+        self.span = Some((first.min(at), last.max(at)));
+    }
 }
 
 /// `part` of `whole` in thousandths, rounded to the nearest, a half up; 0 of 0 is 0.

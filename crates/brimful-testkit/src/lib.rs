@@ -32,3 +32,8 @@ pub use runner::runner;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
+
+/// Those of the page about files of rules.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/configuration.md")]
+pub struct Configuration;

@@ -4,10 +4,17 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use brimful::{Algorithm, LimiterBuilder, Overflow};
+use brimful::{Algorithm, Overflow};
 use brimful_lab::{Format, Replay, Template, TimeUnit};
+use clap::ArgGroup;
 
 use super::{one_of, whole_number};
+
+pub(super) const EXIT_CODES: &str = "\
+Exit codes:
+  0  done; also when nobody reads the output any more (`| head`)
+  1  --strict, and there were bad lines
+  2  the arguments, the input or the output cannot be used";
 
 pub(super) const NOTES: &str = "\
 Limits:
@@ -16,6 +23,15 @@ Limits:
   With --algorithm all no limit names its own. The token bucket keeps a burst; the others have none
   and admit N per period. A sliding log of more than 65536 is left out; but --max-log-entries below
   the number of limits is too few for the sliding log, and all four are refused.
+
+Rules, by --config:
+  A file of rules in TOML or YAML (docs/configuration.md; `brimful config check` reads it first). Each
+  key gets what the most specific rule says. Keys of a log are texts, so an override of a number, an
+  address or a list of parts is for none of them; patterns match the segments between colons. A log
+  does not say of which tier a caller is: the tier is that of which the key is a member, or none.
+  Rules on trial (shadow = true) deny nothing; what they would have denied is counted beside.
+  [keys] brings the text of each key to its form first. [store] says what --max-keys, --overflow and
+  --max-log-entries would. --algorithm is for --limit: a limit of the file names its own.
 
 Formats, plain or packed by gzip (any number of members; zeros behind one are passed over, and
 anything else that is not gzip is an error when all before it is decided):
@@ -61,19 +77,23 @@ Fields of --decisions, in the order in which events are decided:
   op (when not acquire)  refunded (of a refund; its other fields are those of a look right after it)
   remaining is null without a limit; retry_after_ns is null when allowed and when never;
   limit is null when no limit decided.
+  would_deny (true; only where a policy on trial would have denied it)
 
 Fields of --json, where times are nanoseconds since the Unix epoch; more in docs/replay-json.md:
-  format lines requests keys admitted denied denied_per_mille denied_never denied_keys peeks refunds
-  refunded_tokens first_ns last_ns
+  format lines requests keys admitted denied denied_per_mille denied_never denied_keys would_deny
+  peeks refunds refunded_tokens first_ns last_ns
   busiest_second  at_ns requests admitted denied reopened
                   (reopened: seconds that may be counted in parts)
   out_of_order    lines most_ns buffer_ns late released_early
                   (lines: earlier than the line before; most: the most that a line lay behind the
                   latest before it; late: came when a later line had been decided)
   bad_lines       count first [line reason]
-  policy          unlimited, blocked, or the policy's name
+  policy          unlimited, blocked, or the policy's name; null with --config
   limits          [name spec algorithm tokens period_ns capacity bound]
                   (bound: the worst case in words)
+  policies        [policy requests denied denied_per_mille]
+                  (by the policy that decided)
+  on_trial        [policy requests would_deny would_deny_per_mille]
   top_denied      [key denied requests denied_per_mille]
   store           max_keys slots occupied bytes evicted_lossless evicted_forced forgiven_tokens
                   store_full shared left_shared log_entries max_log_entries
@@ -85,13 +105,23 @@ With --algorithm all, what the algorithms differ in is in
 ";
 
 #[derive(Debug, clap::Args)]
+#[command(group(ArgGroup::new("asked").required(true).args(["limits", "config"])))]
 pub(crate) struct ReplayArgs {
     /// The log; - reads standard input
     pub(crate) file: PathBuf,
 
     /// A limit, for example `100/min burst 20`; repeated, all of them must admit
-    #[arg(long = "limit", value_name = "SPEC", required = true, allow_hyphen_values = true)]
+    #[arg(long = "limit", value_name = "SPEC", allow_hyphen_values = true)]
     pub(crate) limits: Vec<String>,
+
+    /// A file of rules, which says what each key gets, instead of limits; also the settings of the
+    /// store, and the form of keys
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["algorithm", "max_keys", "max_log_entries", "overflow"]
+    )]
+    pub(crate) config: Option<PathBuf>,
 
     /// How every limit is enforced that does not say so itself; all puts the four side by side
     /// [default: token-bucket]
@@ -143,28 +173,17 @@ pub(crate) struct ReplayArgs {
     )]
     pub(crate) top: u64,
 
-    /// How many keys can owe at once without any being forgotten
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = LimiterBuilder::DEFAULT_MAX_KEYS,
-        value_parser = whole_number,
-        allow_hyphen_values = true
-    )]
-    pub(crate) max_keys: u64,
+    /// How many keys can owe at once without any being forgotten [default: 100000]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_hyphen_values = true)]
+    pub(crate) max_keys: Option<u64>,
 
     /// How many entries all sliding logs together can hold, of 16 bytes each [default: 4 per slot]
     #[arg(long, value_name = "N", value_parser = whole_number, allow_hyphen_values = true)]
     pub(crate) max_log_entries: Option<u64>,
 
-    /// What happens to a new key when the store is full
-    #[arg(
-        long,
-        value_name = "HOW",
-        default_value_t = Overflow::default(),
-        value_parser = one_of::<Overflow>(["evict", "refuse", "share"])
-    )]
-    pub(crate) overflow: Overflow,
+    /// What happens to a new key when the store is full [default: evict]
+    #[arg(long, value_name = "HOW", value_parser = one_of::<Overflow>(["evict", "refuse", "share"]))]
+    pub(crate) overflow: Option<Overflow>,
 
     /// Exit with 1 when there were bad lines
     #[arg(long)]

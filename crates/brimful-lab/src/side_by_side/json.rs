@@ -1,6 +1,6 @@
 //! The same as one JSON object.
 
-use brimful::Algorithm;
+use brimful::{Algorithm, Policy};
 use serde::Serialize;
 
 use super::SideBySide;
@@ -129,8 +129,8 @@ fn under(algorithm: Algorithm, summary: &Summary) -> Under<'_> {
         denied_keys: summary.denied_keys,
         refunded_tokens: summary.refunded_tokens,
         busiest_second: summary.busiest_fields(),
-        policy: summary.policy.name(),
-        limits: summary.policy.limits().iter().map(limit).collect(),
+        policy: summary.policy.as_ref().map_or("", Policy::name),
+        limits: summary.limits().map(limit).collect(),
         top_denied: summary.top_fields(),
         store: summary.store_fields(),
     }

@@ -79,7 +79,7 @@ impl SideBySide {
 
     fn limits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("\nlimits\n")?;
-        for limit in self.summaries.iter().flat_map(|summary| summary.policy.limits()) {
+        for limit in self.summaries.iter().flat_map(Summary::limits) {
             writeln!(f, "  {}\n    {}", bound::spec(limit), bound::of(limit))?;
         }
         if self.has_burst {

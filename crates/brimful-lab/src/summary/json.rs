@@ -1,9 +1,10 @@
 //! The summary as one JSON object.
 
-use brimful::Limit;
+use brimful::{Limit, Policy};
 use serde::Serialize;
 
 use super::{Summary, bound, per_mille};
+use crate::policies::OfPolicy;
 
 #[derive(Serialize)]
 struct Fields<'a> {
@@ -16,6 +17,7 @@ struct Fields<'a> {
     denied_per_mille: u64,
     denied_never: u64,
     denied_keys: u64,
+    would_deny: u64,
     peeks: u64,
     refunds: u64,
     refunded_tokens: u128,
@@ -24,8 +26,10 @@ struct Fields<'a> {
     busiest_second: Option<BusiestSecond>,
     out_of_order: OutOfOrder,
     bad_lines: BadLines<'a>,
-    policy: &'a str,
+    policy: Option<&'a str>,
     limits: Vec<LimitFields<'a>>,
+    policies: Vec<ByPolicy<'a>>,
+    on_trial: Vec<OnTrial<'a>>,
     top_denied: Vec<TopDenied<'a>>,
     store: Store,
 }
@@ -80,6 +84,22 @@ pub(crate) struct TopDenied<'a> {
 }
 
 #[derive(Serialize)]
+struct ByPolicy<'a> {
+    policy: &'a str,
+    requests: u64,
+    denied: u64,
+    denied_per_mille: u64,
+}
+
+#[derive(Serialize)]
+struct OnTrial<'a> {
+    policy: &'a str,
+    requests: u64,
+    would_deny: u64,
+    would_deny_per_mille: u64,
+}
+
+#[derive(Serialize)]
 pub(crate) struct Store {
     max_keys: u64,
     slots: u64,
@@ -111,6 +131,7 @@ impl Summary {
             denied_per_mille: per_mille(self.denied, self.requests),
             denied_never: self.denied_never,
             denied_keys: self.denied_keys,
+            would_deny: self.would_deny,
             peeks: self.peeks,
             refunds: self.refunds,
             refunded_tokens: self.refunded_tokens,
@@ -119,8 +140,10 @@ impl Summary {
             busiest_second: self.busiest_fields(),
             out_of_order: self.order_fields(),
             bad_lines: self.bad_line_fields(),
-            policy: bound::of_word(&self.policy).map_or(self.policy.name(), |(word, _)| word),
-            limits: self.policy.limits().iter().map(limit).collect(),
+            policy: self.policy.as_ref().map(word_or_name),
+            limits: self.limits().map(limit).collect(),
+            policies: self.policies.iter().map(by_policy).collect(),
+            on_trial: self.on_trial.iter().map(on_trial).collect(),
             top_denied: self.top_fields(),
             store: self.store_fields(),
         };
@@ -181,6 +204,22 @@ impl Summary {
             max_log_entries: stats.max_log_entries,
         }
     }
+}
+
+fn word_or_name(policy: &Policy) -> &str {
+    bound::of_word(policy).map_or(policy.name(), |(word, _)| word)
+}
+
+fn by_policy(row: &OfPolicy) -> ByPolicy<'_> {
+    let OfPolicy { policy, requests, denied } = row;
+    let denied_per_mille = per_mille(*denied, *requests);
+    ByPolicy { policy, requests: *requests, denied: *denied, denied_per_mille }
+}
+
+fn on_trial(row: &OfPolicy) -> OnTrial<'_> {
+    let OfPolicy { policy, requests, denied } = row;
+    let would_deny_per_mille = per_mille(*denied, *requests);
+    OnTrial { policy, requests: *requests, would_deny: *denied, would_deny_per_mille }
 }
 
 pub(crate) fn limit(limit: &Limit) -> LimitFields<'_> {

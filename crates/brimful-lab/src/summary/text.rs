@@ -2,9 +2,12 @@
 
 use std::fmt;
 
+use brimful::Policy;
+
 use super::{Summary, bound, per_mille};
 use crate::civil::Utc;
 use crate::event::printable;
+use crate::policies::OfPolicy;
 
 /// The column in which figures begin.
 const LABEL: usize = 18;
@@ -16,7 +19,15 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.counts(f)?;
         self.log(f)?;
-        self.limits(f)?;
+        match &self.policy {
+            Some(policy) => limits(f, policy)?,
+            None => {
+                policies(f, "policies", "denied", &self.policies)?;
+                if !self.on_trial.is_empty() {
+                    policies(f, "on trial", "would deny", &self.on_trial)?;
+                }
+            }
+        }
         self.top(f)?;
         self.store(f)
     }
@@ -85,18 +96,6 @@ impl Summary {
         row(f, "  bad lines", self.bad_lines.count)
     }
 
-    fn limits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\nlimits\n")?;
-        if let Some((word, words)) = bound::of_word(&self.policy) {
-            return row(f, &format!("  {word}"), words);
-        }
-        for limit in self.policy.limits() {
-            let spec = bound::spec(limit);
-            writeln!(f, "  {spec}\n    {}", bound::of(limit))?;
-        }
-        Ok(())
-    }
-
     fn top(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.top_denied.is_empty() && self.denied_keys > 0 {
             // None was asked for.
@@ -106,26 +105,8 @@ impl Summary {
         if self.top_denied.is_empty() {
             return f.write_str("  none\n");
         }
-        let keys: Vec<String> = self.top_denied.iter().map(|row| shown(&row.key)).collect();
-        let wide = |texts: &mut dyn Iterator<Item = usize>, least: usize| {
-            texts.fold(least, |wide, chars| wide.max(chars))
-        };
-        let key_width = wide(&mut keys.iter().map(|key| key.chars().count()), "key".len());
-        let digits = |number: u64| number.to_string().len();
-        let rows = &self.top_denied;
-        let denied_width = wide(&mut rows.iter().map(|row| digits(row.denied)), "denied".len());
-        let all_width = wide(&mut rows.iter().map(|row| digits(row.requests)), "requests".len());
-        let (key, denied, all, share) = ("key", "denied", "requests", "share");
-        writeln!(f, "  {key:key_width$}  {denied:>denied_width$}  {all:>all_width$}  {share:>6}")?;
-        for (key, row) in keys.iter().zip(rows) {
-            let (denied, all, share) =
-                (row.denied, row.requests, percent(row.denied, row.requests));
-            writeln!(
-                f,
-                "  {key:key_width$}  {denied:>denied_width$}  {all:>all_width$}  {share:>6}"
-            )?;
-        }
-        Ok(())
+        let rows = self.top_denied.iter().map(|row| (shown(&row.key), row.denied, row.requests));
+        table(f, ["key", "denied"], &rows.collect::<Vec<_>>())
     }
 
     fn store(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -149,6 +130,57 @@ impl Summary {
         }
         Ok(())
     }
+}
+
+fn limits(f: &mut fmt::Formatter<'_>, policy: &Policy) -> fmt::Result {
+    f.write_str("\nlimits\n")?;
+    if let Some((word, words)) = bound::of_word(policy) {
+        return row(f, &format!("  {word}"), words);
+    }
+    for limit in policy.limits() {
+        let spec = bound::spec(limit);
+        writeln!(f, "  {spec}\n    {}", bound::of(limit))?;
+    }
+    Ok(())
+}
+
+fn policies(
+    f: &mut fmt::Formatter<'_>,
+    title: &str,
+    denied: &str,
+    rows: &[OfPolicy],
+) -> fmt::Result {
+    writeln!(f, "\n{title}")?;
+    if rows.is_empty() {
+        return f.write_str("  none\n");
+    }
+    let rows = rows.iter().map(|row| (shown(&row.policy), row.denied, row.requests));
+    table(f, ["policy", denied], &rows.collect::<Vec<_>>())
+}
+
+/// Rows of a name, how many were denied, and of how many requests, with their share.
+fn table(
+    f: &mut fmt::Formatter<'_>,
+    [name, denied]: [&str; 2],
+    rows: &[(String, u64, u64)],
+) -> fmt::Result {
+    let widest = |least: usize, of: &dyn Fn(&(String, u64, u64)) -> usize| {
+        rows.iter().map(of).fold(least, usize::max)
+    };
+    let digits = |number: u64| number.to_string().len();
+    let name_width = widest(name.len(), &|row| row.0.chars().count());
+    let denied_width = widest(denied.len(), &|row| digits(row.1));
+    let (all, share) = ("requests", "share");
+    let all_width = widest(all.len(), &|row| digits(row.2));
+    writeln!(f, "  {name:name_width$}  {denied:>denied_width$}  {all:>all_width$}  {share:>6}")?;
+    for (name, denied, all) in rows {
+        let share = percent(*denied, *all);
+        writeln!(
+            f,
+            "  {name:name_width$}  {denied:>denied_width$}  {all:>all_width$}  {share:>6}"
+        )?;
+    }
+    Ok(())
 }
 
 fn row(f: &mut fmt::Formatter<'_>, label: &str, figures: impl fmt::Display) -> fmt::Result {
