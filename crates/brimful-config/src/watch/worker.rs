@@ -1,0 +1,176 @@
+//! The thread that reads files and puts in force what they say.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
+
+use super::bell::Bell;
+use super::contents::{self, Content};
+use super::folders::Folders;
+use super::reload::{self, Outcome, Reload, Status};
+use crate::config::Config;
+use crate::core;
+use crate::error::{Error, Fault};
+use crate::model::Store;
+
+/// How often the files are looked up again when the file of rules changes meanwhile.
+const MOST_ROUNDS: usize = 8;
+
+pub(super) type Apply = Box<dyn FnMut(&Config) -> Result<u64, brimful::Error> + Send>;
+pub(super) type OnEvent = Box<dyn FnMut(&Reload) + Send>;
+
+/// What callers see.
+#[derive(Debug)]
+pub(super) struct InForce {
+    state: RwLock<(Arc<Config>, Status)>,
+}
+
+impl InForce {
+    pub(super) fn new(config: Config) -> Self {
+        let status = Status {
+            generation: 1,
+            files: config.files().to_vec(),
+            error: None,
+            unwatched: None,
+            reloads: 0,
+            rejections: 0,
+            is_watching: true,
+        };
+        Self { state: RwLock::new((Arc::new(config), status)) }
+    }
+
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, (Arc<Config>, Status)> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Arc<Config>, &mut Status)) {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let (config, status) = &mut *state;
+        change(config, status);
+    }
+}
+
+pub(super) struct Worker {
+    pub(super) path: Arc<Path>,
+    /// The files of members that were named last, whether they are right or not.
+    pub(super) members: Vec<PathBuf>,
+    /// What stood in all files when they were last looked at.
+    pub(super) seen: Vec<(PathBuf, Content)>,
+    /// What the limiter was built with.
+    pub(super) store: Store,
+    pub(super) folders: Folders,
+    pub(super) bell: Arc<Bell>,
+    pub(super) in_force: Arc<InForce>,
+    pub(super) debounce: Duration,
+    pub(super) apply: Apply,
+    pub(super) on_event: OnEvent,
+}
+
+impl Worker {
+    /// Until the bell says that it is over. What this hands over to the system is gone when it returns.
+    pub(super) fn run(mut self) {
+        // The files may have changed since they were read for the limiter.
+        if let Some(reload) = self.check().filter(|reload| !reload.is_same()) {
+            (self.on_event)(&reload);
+        }
+        while self.bell.wait(self.debounce) {
+            if let Some(reload) = self.check() {
+                (self.on_event)(&reload);
+            }
+        }
+        let Self { folders, bell, .. } = self;
+        drop(folders);
+        bell.wait_until_deaf();
+    }
+
+    /// Reads the files, and loads them if any is not as before.
+    fn check(&mut self) -> Option<Reload> {
+        let (rules, contents) = self.look();
+        if contents == self.seen {
+            return None;
+        }
+        self.seen = contents;
+        let outcome = match rules.and_then(|()| Config::load(&self.path)) {
+            Ok(config) => self.put_in_force(config),
+            Err(error) => self.reject(error),
+        };
+        let (config, status) = self.in_force.read().clone();
+        let needs_restart = match outcome {
+            Outcome::Rejected(_) => Vec::new(),
+            _ => reload::different(&self.store, &config.model.store),
+        };
+        let (path, generation) = (Arc::clone(&self.path), status.generation);
+        Some(Reload { path, outcome, config, generation, needs_restart })
+    }
+
+    /// Watches all files, and then reads them: a change after the reading is heard. It begins again when
+    /// the file of rules names other files.
+    fn look(&mut self) -> (Result<(), Error>, Vec<(PathBuf, Content)>) {
+        let mut rules = self.read_rules();
+        for _ in 0..MOST_ROUNDS {
+            let named = rules.as_ref().ok().and_then(|bytes| contents::named(&self.path, bytes));
+            let Some(members) = named.filter(|named| *named != self.members) else { break };
+            self.members = members;
+            rules = self.read_rules();
+        }
+        let mut contents = vec![(self.path.to_path_buf(), Content::of(&rules))];
+        for path in &self.members {
+            contents.push((path.clone(), Content::of_members(path)));
+        }
+        let files: Vec<PathBuf> = contents.iter().map(|(path, _)| path.clone()).collect();
+        self.in_force.change(|_, status| status.files = files);
+        let rules = rules.map(drop).map_err(|fault| {
+            let found = format!("the file cannot be read: {fault}");
+            let expected = "expected a file of rules in TOML or YAML".to_owned();
+            Error::unreadable(Fault::of_file(&self.path, found, expected), Some(fault))
+        });
+        (rules, contents)
+    }
+
+    fn read_rules(&mut self) -> std::io::Result<Vec<u8>> {
+        let members = self.members.iter().map(PathBuf::as_path);
+        let files = std::iter::once(&*self.path).chain(members);
+        let unwatched = self.folders.follow(files).err().map(Arc::new);
+        self.in_force.change(|_, status| status.unwatched = unwatched);
+        contents::rules(&self.path)
+    }
+
+    /// The rules first, so that what is refused changes nothing.
+    fn put_in_force(&mut self, config: Config) -> Outcome {
+        let is_same = *self.in_force.read().0 == config;
+        let generation = if is_same { None } else { Some((self.apply)(&config)) };
+        match generation {
+            Some(Err(refused)) => {
+                let (found, expected) = (core::found(&refused), core::expected(&refused));
+                let fault = Fault::of_file(&self.path, found, expected);
+                self.reject(Error::new(vec![fault], 0))
+            }
+            Some(Ok(generation)) => {
+                self.in_force.change(|current, status| {
+                    *current = Arc::new(config);
+                    status.generation = generation;
+                    status.error = None;
+                    status.reloads = status.reloads.saturating_add(1);
+                });
+                Outcome::Applied
+            }
+            None => {
+                // Its places are those of the file as it is now.
+                self.in_force.change(|current, status| {
+                    *current = Arc::new(config);
+                    status.error = None;
+                });
+                Outcome::Same
+            }
+        }
+    }
+
+    fn reject(&mut self, error: Error) -> Outcome {
+        let error = Arc::new(error);
+        self.in_force.change(|_, status| {
+            status.error = Some(Arc::clone(&error));
+            status.rejections = status.rejections.saturating_add(1);
+        });
+        Outcome::Rejected(error)
+    }
+}
