@@ -84,6 +84,7 @@ use crate::config::Config;
 use crate::error::{Error, Fault};
 use crate::keys::Keys;
 use bell::Bell;
+use contents::Content;
 use folders::Folders;
 use worker::{InForce, Worker};
 
@@ -171,7 +172,10 @@ impl Watcher {
         debounce: Duration,
         on_event: impl FnMut(&Reload) + Send + 'static,
     ) -> Result<Self, Error> {
-        let path = file_of(&config)?;
+        let seen = loaded(&config)?;
+        let mut files = seen.iter().map(|(path, _)| path.clone());
+        let path = files.next().unwrap_or_default();
+        let members = files.collect();
         let bell = Arc::new(Bell::default());
         let mut folders = Folders::new(&bell).map_err(|fault| folders::unwatched(&path, &fault))?;
         folders.follow(std::iter::once(&*path))?;
@@ -179,8 +183,8 @@ impl Watcher {
         let in_force = Arc::new(InForce::new(config));
         let worker = Worker {
             path: path.clone().into(),
-            members: Vec::new(),
-            seen: Vec::new(),
+            members,
+            seen,
             store,
             folders,
             bell: Arc::clone(&bell),
@@ -226,7 +230,8 @@ impl Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         self.bell.stop();
-        if let Some(thread) = self.thread.take().filter(|t| t.thread().id() != thread::current().id())
+        if let Some(thread) =
+            self.thread.take().filter(|t| t.thread().id() != thread::current().id())
         {
             // A panic there was told by the thread itself.
             drop(thread.join());
@@ -234,8 +239,8 @@ impl Drop for Watcher {
     }
 }
 
-/// The absolute path of the file of rules.
-fn file_of(config: &Config) -> Result<PathBuf, Error> {
+/// What stood in the files of a configuration, of which the first is the file of rules.
+fn loaded(config: &Config) -> Result<Vec<(PathBuf, Content)>, Error> {
     let name = config.sources.first().map_or(Path::new(""), |source| &source.name);
     let refuse = |found: String| {
         let expected = "expected a configuration that was loaded from a file".to_owned();
@@ -245,5 +250,5 @@ fn file_of(config: &Config) -> Result<PathBuf, Error> {
     if config.files().first().is_none_or(|first| first != name) {
         return Err(refuse("a text cannot be watched".to_owned()));
     }
-    std::path::absolute(name).map_err(|fault| refuse(format!("it has no absolute path: {fault}")))
+    contents::loaded(config).map_err(|fault| refuse(format!("it has no absolute path: {fault}")))
 }

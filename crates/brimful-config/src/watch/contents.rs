@@ -1,9 +1,10 @@
 //! What stands in the files, to tell whether it has changed.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{DefaultHasher, Hasher as _};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::config::Config;
 use crate::files;
 use crate::node::{Node, Value};
 use crate::source::{MAX_CONFIG, MAX_MEMBERS};
@@ -24,14 +25,32 @@ impl Content {
 
     pub(super) fn of(read: &io::Result<Vec<u8>>) -> Self {
         match read {
-            Ok(bytes) => {
-                let mut hasher = DefaultHasher::new();
-                bytes.hash(&mut hasher);
-                Self::Hash(hasher.finish())
-            }
+            Ok(bytes) => Self::of_bytes(bytes),
             Err(fault) => Self::Unreadable(fault.kind()),
         }
     }
+
+    /// With or without a byte order mark.
+    fn of_bytes(bytes: &[u8]) -> Self {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes));
+        Self::Hash(hasher.finish())
+    }
+}
+
+/// What stood in the files when a configuration was loaded, by absolute paths: the file of rules, then
+/// the files of members, each once, in order.
+pub(super) fn loaded(config: &Config) -> io::Result<Vec<(PathBuf, Content)>> {
+    let mut contents = Vec::new();
+    for source in &config.sources {
+        let content = Content::of_bytes(source.text.as_bytes());
+        contents.push((std::path::absolute(&source.name)?, content));
+    }
+    if let Some((_, members)) = contents.split_first_mut() {
+        members.sort_by(|a, b| a.0.cmp(&b.0));
+    }
+    contents.dedup_by(|a, b| a.0 == b.0);
+    Ok(contents)
 }
 
 /// The bytes of the file of rules.

@@ -72,10 +72,9 @@ impl Folders {
 fn is_absent(fault: &notify::Error) -> bool {
     match &fault.kind {
         ErrorKind::PathNotFound => true,
-        ErrorKind::Io(fault) => matches!(
-            fault.kind(),
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-        ),
+        ErrorKind::Io(fault) => {
+            matches!(fault.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+        }
         _ => false,
     }
 }

@@ -70,13 +70,12 @@ impl Worker {
     /// Until the bell says that it is over. What this hands over to the system is gone when it returns.
     pub(super) fn run(mut self) {
         // The files may have changed since they were read for the limiter.
-        if let Some(reload) = self.check().filter(|reload| !reload.is_same()) {
-            (self.on_event)(&reload);
-        }
-        while self.bell.wait(self.debounce) {
+        let mut is_watching = true;
+        while is_watching {
             if let Some(reload) = self.check() {
                 (self.on_event)(&reload);
             }
+            is_watching = self.bell.wait(self.debounce);
         }
         let Self { folders, bell, .. } = self;
         drop(folders);
