@@ -6,6 +6,7 @@ mod watching;
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -114,6 +115,24 @@ fn a_file_that_changed_before_the_start_is_picked_up() {
     let reload: brimful_config::watch::Reload = told.recv_timeout(Duration::from_secs(60)).unwrap();
     assert!(reload.is_applied(), "{reload}");
     drop(watcher);
+}
+
+/// Named from the folder that the process is in.
+#[test]
+fn a_relative_path_is_followed() {
+    let absolute = folder("relative").join("limits.toml");
+    let up =
+        std::env::current_dir().unwrap().components().skip(1).map(|_| "..").collect::<PathBuf>();
+    let path = up.join(absolute.strip_prefix("/").unwrap());
+    assert!(path.is_relative());
+    write(&path, &WITH_MEMBERS.replace("FILE", "./gold.txt"));
+    write(path.with_file_name("gold.txt"), "a\n");
+    let world = World::new(&path);
+    replace(&path.with_file_name("gold.txt"), "b\n");
+    world.applied();
+    assert_eq!((world.limit("a"), world.limit("b")), ("1/s".to_owned(), "50/s".to_owned()));
+    assert!(world.watcher.status().files().iter().all(|path| path.is_absolute()));
+    world.end();
 }
 
 #[test]

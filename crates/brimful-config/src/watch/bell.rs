@@ -114,3 +114,75 @@ impl Drop for Ear {
         self.0.changed.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use notify::event::{CreateKind, Flag, ModifyKind, RemoveKind, RenameMode};
+
+    use super::*;
+
+    fn rings(event: notify::Result<Event>) -> bool {
+        let bell = Arc::new(Bell::default());
+        bell.listen_for(["/a/limits.toml".into()].into());
+        Ear(Arc::clone(&bell)).handle_event(event);
+        bell.lock().is_rung
+    }
+
+    #[test]
+    fn changes_of_what_matters_and_all_that_is_unclear_are_heard() {
+        let at = |kind, path: &str| Ok(Event::new(kind).add_path(path.into()));
+        let renamed = EventKind::Modify(ModifyKind::Name(RenameMode::Both));
+        let read = EventKind::Access(AccessKind::Open(AccessMode::Any));
+        let closed = |mode| EventKind::Access(AccessKind::Close(mode));
+        for (event, is_heard) in [
+            (at(EventKind::Create(CreateKind::File), "/a/limits.toml"), true),
+            (at(EventKind::Remove(RemoveKind::File), "/a/limits.toml"), true),
+            (at(closed(AccessMode::Write), "/a/limits.toml"), true),
+            (at(renamed, "/a/x").map(|event| event.add_path("/a/limits.toml".into())), true),
+            (at(EventKind::Create(CreateKind::File), "/a/.limits.toml.swp"), false),
+            // What reading does: it must not lead to another reading.
+            (at(read, "/a/limits.toml"), false),
+            (at(closed(AccessMode::Read), "/a/limits.toml"), false),
+            // Events were lost, or say nothing.
+            (Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)), true),
+            (at(EventKind::Other, "/b").map(|event| event.set_flag(Flag::Rescan)), true),
+            (Ok(Event::new(EventKind::Any)), true),
+            (Err(notify::Error::generic("lost")), true),
+        ] {
+            let shown = format!("{event:?}");
+            assert_eq!(rings(event), is_heard, "{shown}");
+        }
+    }
+
+    #[test]
+    fn it_is_over_when_it_is_stopped_or_nobody_reports() {
+        let bell = Arc::new(Bell::default());
+        bell.ring();
+        assert!(bell.wait(Duration::ZERO));
+        drop(Ear(Arc::clone(&bell)));
+        bell.ring();
+        assert!(!bell.wait(Duration::ZERO));
+        let bell = Bell::default();
+        bell.ring();
+        bell.stop();
+        assert!(!bell.wait(Duration::MAX));
+    }
+
+    /// A file that never rests is read nevertheless.
+    #[test]
+    fn changes_without_end_are_looked_at() {
+        let (bell, is_over) = (Bell::default(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    bell.ring();
+                }
+            });
+            let is_rung = bell.wait(Duration::from_millis(1));
+            is_over.store(true, Ordering::Relaxed);
+            assert!(is_rung);
+        });
+    }
+}

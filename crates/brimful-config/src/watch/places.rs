@@ -81,3 +81,62 @@ impl Step {
         }
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// The ways to a file below a folder of this test: entries, and folders, `!` before those that are close.
+    fn ways(name: &str, links: &[(&str, &str)], file: &str) -> (Vec<String>, Vec<String>) {
+        let top =
+            std::env::temp_dir().join(format!("brimful-places-{}-{name}", std::process::id()));
+        fs::create_dir_all(&top).unwrap();
+        let top = fs::canonicalize(top).unwrap();
+        fs::create_dir_all(top.join("a/b")).unwrap();
+        for (link, target) in links {
+            symlink(target.replace("TOP", &top.to_string_lossy()), top.join(link)).unwrap();
+        }
+        let places = Places::of([&*top.join(file)]);
+        let below =
+            |path: &PathBuf| Some(path.strip_prefix(&top).ok()?.to_string_lossy().into_owned());
+        let entries = places.entries.iter().filter_map(below).filter(|path| !path.is_empty());
+        let close = |(path, is_close): (&PathBuf, &bool)| {
+            Some(format!("{}{}", if *is_close { "!" } else { "" }, below(path)?))
+        };
+        let found = (entries.collect(), places.folders.iter().filter_map(close).collect());
+        fs::remove_dir_all(&top).unwrap();
+        found
+    }
+
+    #[test]
+    fn every_link_and_folder_is_on_the_way() {
+        for (name, links, file, entries, folders) in [
+            ("plain", &[][..], "a/b/f", &["a", "a/b", "a/b/f"][..], &["", "a", "!a/b"][..]),
+            ("up", &[], "a/b/../f", &["a", "a/b", "a/f"], &["", "!a"]),
+            ("missing", &[], "x/y", &["x", "x/y"], &["", "!x"]),
+            (
+                "mount",
+                &[("a/..1", "b"), ("a/..data", "..1"), ("a/f", "..data/f")],
+                "a/f",
+                &["a", "a/..1", "a/..data", "a/b", "a/b/f", "a/f"],
+                &["", "!a", "!a/b"],
+            ),
+            // Up from a link is up from its target.
+            ("linked", &[("l", "TOP/a/b")], "l/../f", &["a", "a/b", "a/f", "l"], &["!", "!a"]),
+            ("absolute", &[("f", "TOP/a/f")], "f", &["a", "a/f", "f"], &["!", "!a"]),
+        ] {
+            let found = ways(name, links, file);
+            assert_eq!(found.0, entries, "{name}");
+            assert_eq!(found.1, folders, "{name}");
+        }
+    }
+
+    #[test]
+    fn links_that_go_round_end() {
+        let links = [("f", "g"), ("g", "f")];
+        assert_eq!(ways("round", &links, "f").0, ["f", "g"]);
+    }
+}
