@@ -173,9 +173,8 @@ impl Watcher {
         on_event: impl FnMut(&Reload) + Send + 'static,
     ) -> Result<Self, Error> {
         let seen = loaded(&config)?;
-        let mut files = seen.iter().map(|(path, _)| path.clone());
-        let path = files.next().unwrap_or_default();
-        let members = files.collect();
+        let files: Vec<PathBuf> = seen.iter().map(|(path, _)| path.clone()).collect();
+        let path = files.first().cloned().unwrap_or_default();
         let bell = Arc::new(Bell::default());
         let mut folders = Folders::new(&bell).map_err(|fault| folders::unwatched(&path, &fault))?;
         folders.follow(std::iter::once(&*path))?;
@@ -183,7 +182,7 @@ impl Watcher {
         let in_force = Arc::new(InForce::new(config));
         let worker = Worker {
             path: path.clone().into(),
-            members,
+            files,
             seen,
             store,
             folders,
@@ -196,7 +195,11 @@ impl Watcher {
         let thread = thread::Builder::new().name("brimful-watch".to_owned());
         let thread = thread.spawn(move || worker.run()).map_err(|fault| {
             let found = format!("no thread can be started to watch it: {fault}");
-            Error::new(vec![Fault::of_file(&path, found, "expected room for one".to_owned())], 0)
+            Error::new(
+                vec![Fault::of_file(&path, found, "expected room for one".to_owned())],
+                0,
+                Vec::new(),
+            )
         })?;
         Ok(Self { bell, in_force, thread: Some(thread) })
     }
@@ -244,7 +247,7 @@ fn loaded(config: &Config) -> Result<Vec<(PathBuf, Content)>, Error> {
     let name = config.sources.first().map_or(Path::new(""), |source| &source.name);
     let refuse = |found: String| {
         let expected = "expected a configuration that was loaded from a file".to_owned();
-        Error::new(vec![Fault::of_file(name, found, expected)], 0)
+        Error::new(vec![Fault::of_file(name, found, expected)], 0, Vec::new())
     };
     // The files of a text are those of its members alone.
     if config.files().first().is_none_or(|first| first != name) {

@@ -92,5 +92,5 @@ pub(super) fn unwatched(path: &Path, fault: &notify::Error) -> Error {
         ),
         _ => (format!("it cannot be watched: {fault}"), "expected a folder that can be watched"),
     };
-    Error::new(vec![Fault::of_file(path, found, expected.to_owned())], 0)
+    Error::new(vec![Fault::of_file(path, found, expected.to_owned())], 0, Vec::new())
 }

@@ -1,5 +1,6 @@
 //! The thread that reads files and puts in force what they say.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
@@ -9,8 +10,8 @@ use super::contents::{self, Content};
 use super::folders::Folders;
 use super::reload::{self, Outcome, Reload, Status};
 use crate::config::Config;
-use crate::core;
 use crate::error::{Error, Fault};
+use crate::limiter;
 use crate::model::Store;
 
 /// How often the files are looked up again when the file of rules changes meanwhile.
@@ -52,9 +53,9 @@ impl InForce {
 
 pub(super) struct Worker {
     pub(super) path: Arc<Path>,
-    /// The files of members that were named last, whether they are right or not.
-    pub(super) members: Vec<PathBuf>,
-    /// What stood in all files when they were last looked at.
+    /// All files that were read or looked for last, the file of rules first.
+    pub(super) files: Vec<PathBuf>,
+    /// What stood in them when they were last looked at.
     pub(super) seen: Vec<(PathBuf, Content)>,
     /// What the limiter was built with.
     pub(super) store: Store,
@@ -82,56 +83,69 @@ impl Worker {
         bell.wait_until_deaf();
     }
 
-    /// Reads the files, and loads them if any is not as before.
+    /// Looks at the files, and loads them if any is not as before.
     fn check(&mut self) -> Option<Reload> {
-        let (rules, contents) = self.look();
+        let (mut contents, mut fault) = self.look();
         if contents == self.seen {
             return None;
         }
+        let mut loaded = self.load(fault);
+        for _ in 0..MOST_ROUNDS {
+            let files = self.files_of(&loaded);
+            if files == self.files {
+                break;
+            }
+            // What was read of others, before they were watched and looked at, may be outdated.
+            self.files = files;
+            (contents, fault) = self.look();
+            loaded = self.load(fault);
+        }
         self.seen = contents;
-        let outcome = match rules.and_then(|()| Config::load(&self.path)) {
+        let outcome = match loaded {
             Ok(config) => self.put_in_force(config),
             Err(error) => self.reject(error),
         };
+        Some(self.told(outcome))
+    }
+
+    /// Watches all files, and then reads them, so that a change after the reading is heard. The second is
+    /// why the file of rules cannot be read.
+    fn look(&mut self) -> (Vec<(PathBuf, Content)>, Option<io::Error>) {
+        let unwatched = self.folders.follow(self.files.iter().map(PathBuf::as_path));
+        let unwatched = unwatched.err().map(Arc::new);
+        self.in_force.change(|_, status| {
+            status.unwatched = unwatched;
+            status.files.clone_from(&self.files);
+        });
+        contents::read(&self.files)
+    }
+
+    fn load(&self, fault: Option<io::Error>) -> Result<Config, Error> {
+        // What is no file, such as a pipe, might never end.
+        let Some(fault) = fault else { return Config::load(&self.path) };
+        let found = format!("the file cannot be read: {fault}");
+        let expected = "expected a file of rules in TOML or YAML".to_owned();
+        Err(Error::unreadable(Fault::of_file(&self.path, found, expected), Some(fault)))
+    }
+
+    /// The files that were read or looked for, the file of rules first.
+    fn files_of(&self, loaded: &Result<Config, Error>) -> Vec<PathBuf> {
+        let files = match loaded {
+            Ok(config) => config.files(),
+            Err(error) => error.files(),
+        };
+        let members = files.iter().filter(|path| **path != *self.path).cloned();
+        std::iter::once(self.path.to_path_buf()).chain(members).collect()
+    }
+
+    fn told(&self, outcome: Outcome) -> Reload {
         let (config, status) = self.in_force.read().clone();
         let needs_restart = match outcome {
             Outcome::Rejected(_) => Vec::new(),
             _ => reload::different(&self.store, &config.model.store),
         };
         let (path, generation) = (Arc::clone(&self.path), status.generation);
-        Some(Reload { path, outcome, config, generation, needs_restart })
-    }
-
-    /// Watches all files, and then reads them: a change after the reading is heard. It begins again when
-    /// the file of rules names other files.
-    fn look(&mut self) -> (Result<(), Error>, Vec<(PathBuf, Content)>) {
-        let mut rules = self.read_rules();
-        for _ in 0..MOST_ROUNDS {
-            let named = rules.as_ref().ok().and_then(|bytes| contents::named(&self.path, bytes));
-            let Some(members) = named.filter(|named| *named != self.members) else { break };
-            self.members = members;
-            rules = self.read_rules();
-        }
-        let mut contents = vec![(self.path.to_path_buf(), Content::of(&rules))];
-        for path in &self.members {
-            contents.push((path.clone(), Content::of_members(path)));
-        }
-        let files: Vec<PathBuf> = contents.iter().map(|(path, _)| path.clone()).collect();
-        self.in_force.change(|_, status| status.files = files);
-        let rules = rules.map(drop).map_err(|fault| {
-            let found = format!("the file cannot be read: {fault}");
-            let expected = "expected a file of rules in TOML or YAML".to_owned();
-            Error::unreadable(Fault::of_file(&self.path, found, expected), Some(fault))
-        });
-        (rules, contents)
-    }
-
-    fn read_rules(&mut self) -> std::io::Result<Vec<u8>> {
-        let members = self.members.iter().map(PathBuf::as_path);
-        let files = std::iter::once(&*self.path).chain(members);
-        let unwatched = self.folders.follow(files).err().map(Arc::new);
-        self.in_force.change(|_, status| status.unwatched = unwatched);
-        contents::rules(&self.path)
+        Reload { path, outcome, config, generation, needs_restart }
     }
 
     /// The rules first, so that what is refused changes nothing.
@@ -140,9 +154,9 @@ impl Worker {
         let generation = if is_same { None } else { Some((self.apply)(&config)) };
         match generation {
             Some(Err(refused)) => {
-                let (found, expected) = (core::found(&refused), core::expected(&refused));
+                let (found, expected) = (limiter::found(&refused), limiter::expected(&refused));
                 let fault = Fault::of_file(&self.path, found, expected);
-                self.reject(Error::new(vec![fault], 0))
+                self.reject(Error::new(vec![fault], 0, self.files.clone()))
             }
             Some(Ok(generation)) => {
                 self.in_force.change(|current, status| {
