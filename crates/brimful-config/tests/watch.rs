@@ -319,6 +319,15 @@ fn new_rules_can_be_for_new_keys_only() {
     world.end();
 }
 
+/// What is done when it is dropped.
+struct Defer<F: Fn()>(F);
+
+impl<F: Fn()> Drop for Defer<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 /// Threads that ask all the while get what the limit has, and no more, however often it is read again.
 #[test]
 fn traffic_keeps_what_was_spent() {
@@ -328,6 +337,8 @@ fn traffic_keeps_what_was_spent() {
     let world = World::new(&path);
     let is_over = AtomicBool::new(false);
     let admitted: usize = std::thread::scope(|scope| {
+        // Also when something here fails.
+        let end = Defer(|| is_over.store(true, Ordering::Relaxed));
         let ask = || {
             let mut admitted = 0;
             while !is_over.load(Ordering::Relaxed) {
@@ -340,7 +351,7 @@ fn traffic_keeps_what_was_spent() {
             replace(&path, &text(other));
             world.applied();
         }
-        is_over.store(true, Ordering::Relaxed);
+        drop(end);
         threads.map(|thread| thread.join().unwrap()).iter().sum()
     });
     // Some may not have been asked for.

@@ -125,7 +125,8 @@ impl Worker {
         let Some(fault) = fault else { return Config::load(&self.path) };
         let found = format!("the file cannot be read: {fault}");
         let expected = "expected a file of rules in TOML or YAML".to_owned();
-        Err(Error::unreadable(Fault::of_file(&self.path, found, expected), Some(fault)))
+        let fault_of_file = Fault::of_file(&self.path, found, expected);
+        Err(Error::unreadable(fault_of_file, Some(fault)).of_file(&self.path))
     }
 
     /// The files that were read or looked for, the file of rules first.
