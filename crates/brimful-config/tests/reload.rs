@@ -11,11 +11,14 @@ use std::time::Duration;
 
 use watching::{World, folder, relink, replace, rules, write};
 
+/// Gives a file another limit.
+type Change = fn(&Path, &str);
+
 /// The three ways in which files are changed, in both syntaxes; each twice, because the first
 /// change may end what was watched.
 #[test]
 fn a_changed_file_is_picked_up() {
-    let rows: [(u32, &str, fn(&Path, &str)); 3] = [
+    let rows: [(u32, &str, Change); 3] = [
         (186, "edited in place", |path, limit| write(path, &rules(path, limit))),
         (186, "renamed over", |path, limit| replace(path, &rules(path, limit))),
         (186, "link swapped", |path, limit| {
