@@ -6,9 +6,9 @@ use std::path::Path;
 use brimful::Limit;
 
 use super::Imported;
-use crate::core;
 use crate::error::Error;
 use crate::faults::Faults;
+use crate::limiter;
 use crate::node::{Entry, Node, Value};
 use crate::source::{MAX_CONFIG, Source, Spot};
 use crate::syntax::{Flaw, Syntax};
@@ -216,7 +216,7 @@ impl Reading {
             Ok(limit) => limit,
             Err(fault) => {
                 let found = format!("the name `{name}` is left out");
-                self.warnings.note(of_entry(entry), found, core::expected(&fault));
+                self.warnings.note(of_entry(entry), found, limiter::expected(&fault));
                 limit
             }
         }

@@ -10,7 +10,7 @@ use super::super::output::Grant;
 use super::super::pattern::MAX_SEGMENTS;
 use super::super::read::{Fields, Reading, of_entry, of_name};
 use super::tree::{Descriptor, Given, Value};
-use crate::core;
+use crate::limiter;
 use crate::node::{Entry, Node, Value as Read};
 use crate::source::Spot;
 use crate::text::near::nearest;
@@ -169,7 +169,7 @@ fn rate_limit(reading: &mut Reading, entry: &Entry, shadow: bool) -> Option<Give
         }
         Err(fault) => {
             let place = fields.get("requests_per_unit").map_or(fields.place, of_entry);
-            reading.faults.note(place, core::found(&fault), core::expected(&fault));
+            reading.faults.note(place, limiter::found(&fault), limiter::expected(&fault));
             None
         }
     }

@@ -9,7 +9,7 @@ use super::super::pattern::MAX_SEGMENTS;
 use super::super::read::{Fields, Reading, of, of_entry, of_name};
 use super::combine::Counter;
 use super::name::{self, Name, Unread};
-use crate::core;
+use crate::limiter;
 use crate::node::{Node, Value};
 use crate::source::Spot;
 
@@ -108,7 +108,7 @@ fn quota(reading: &mut Reading, fields: &Fields<'_>) -> Option<(u64, Option<Limi
         }
         Err(fault) => {
             let place = fields.get("max_value").map_or(fields.place, of_entry);
-            reading.faults.note(place, core::found(&fault), core::expected(&fault));
+            reading.faults.note(place, limiter::found(&fault), limiter::expected(&fault));
             None
         }
     }
