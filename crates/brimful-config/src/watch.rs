@@ -68,9 +68,9 @@
 //!
 //! # Which test keeps it
 //!
-//! The three ways of changing a file, one bad file among several, and keys in use: `tests/reload.rs`. Folders
-//! that are replaced, files of members elsewhere, bursts, what is refused, traffic meanwhile, and the end:
-//! `tests/watch.rs`. That a thousand watchers leave no thread and no open file: `tests/watchers.rs`. What is
+//! The three ways of changing a file, one bad file among several, keys in use, traffic meanwhile:
+//! `tests/reload.rs`. Folders that are replaced, files of members elsewhere, bursts, what is refused, and the
+//! end: `tests/watch.rs`. That a thousand watchers leave no thread and no open file: `tests/watchers.rs`. What is
 //! made of lost events: `src/watch/bell.rs`. All of this is tried on Linux, where the system's watching
 //! is inotify; elsewhere it is built on what [`notify`](https://docs.rs/notify/8) makes of that system.
 

@@ -7,11 +7,10 @@ mod watching;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use brimful_config::watch::{ReloadMode, WatchOptions, Watcher};
+use brimful_config::watch::{WatchOptions, Watcher};
 use brimful_config::{Config, Syntax};
 use watching::{DEBOUNCE, World, folder, relink, replace, rules, write};
 
@@ -304,60 +303,6 @@ fn the_form_of_keys_comes_with_the_rules() {
     assert!(Arc::ptr_eq(reload.config(), &world.watcher.config()));
     assert_eq!(world.watcher.keys(), world.watcher.config().keys());
     assert_eq!(world.limit(&world.watcher.keys().normalize(" MÜLLER")), "99/s");
-    world.end();
-}
-
-#[test]
-fn new_rules_can_be_for_new_keys_only() {
-    let path = folder("new-keys").join("limits.toml");
-    write(&path, &rules(&path, "10/s"));
-    let world = World::with_mode(&path, ReloadMode::NewKeysOnly);
-    assert!(world.limiter.allow("old"));
-    replace(&path, &rules(&path, "20/s"));
-    world.applied();
-    assert_eq!((world.limit("old"), world.limit("new")), ("10/s".to_owned(), "20/s".to_owned()));
-    world.end();
-}
-
-/// What is done when it is dropped.
-struct Defer<F: Fn()>(F);
-
-impl<F: Fn()> Drop for Defer<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
-}
-
-/// Threads that ask all the while get what the limit has, and no more, however often it is read again.
-#[test]
-fn traffic_keeps_what_was_spent() {
-    let path = folder("traffic").join("limits.toml");
-    let text = |other: u32| format!("default.limit = '1000/h'\ntiers.a.limit = '{other}/s'\n");
-    write(&path, &text(1));
-    let world = World::new(&path);
-    let is_over = AtomicBool::new(false);
-    let admitted: usize = std::thread::scope(|scope| {
-        // Also when something here fails.
-        let end = Defer(|| is_over.store(true, Ordering::Relaxed));
-        let ask = || {
-            let mut admitted = 0;
-            while !is_over.load(Ordering::Relaxed) {
-                admitted += usize::from(world.limiter.allow("k"));
-            }
-            admitted
-        };
-        let threads = [scope.spawn(ask), scope.spawn(ask)];
-        for other in 2..=6 {
-            replace(&path, &text(other));
-            world.applied();
-        }
-        drop(end);
-        threads.map(|thread| thread.join().unwrap()).iter().sum()
-    });
-    // Some may not have been asked for.
-    let left = std::iter::repeat_with(|| world.limiter.allow("k")).take_while(|is| *is).count();
-    assert_eq!(admitted + left, 1_000);
-    assert_eq!(world.watcher.status().reloads(), 5);
     world.end();
 }
 
