@@ -118,6 +118,8 @@ mod schema;
 mod source;
 mod syntax;
 mod text;
+#[cfg(feature = "watch")]
+pub mod watch;
 
 pub use config::{Config, read_text};
 pub use error::{Also, Error, Fault};
