@@ -251,14 +251,6 @@ FAULTS = [
         "version.is_multiple_of(2);",
     ),
     Fault(
-        "moved-as-it-was",
-        "a move takes the number of a row that is about to go to a set that was gone through",
-        ("two", "replace_and_move::forth", "replace_and_move::back"),
-        "store/room.rs",
-        "        let content = self.with_lasting_row(content, &rows);\n",
-        "",
-    ),
-    Fault(
         "resolved-unheld",
         "the rules may be replaced between what they say and what is written",
         ("two", "replace_and_insert::plain", "replace_and_insert::wide"),

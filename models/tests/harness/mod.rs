@@ -12,7 +12,7 @@ use brimful::{Limiter, LimiterBuilder, ManualClock, Nanos, Policy};
 use loom::model::Builder;
 use loom::thread;
 
-pub use spec::{Answer, Op, Outcome};
+pub use spec::{Answer, Op, Outcome, rules};
 use spec::{Spec, orders};
 
 /// Some noon: windows of a day are half over.
@@ -78,13 +78,18 @@ impl Race {
         let orders = orders(&self.threads);
         let race = Arc::new((self, Mutex::new(HashSet::new())));
         let running = Arc::clone(&race);
-        model(1, move || {
-            let (race, allowed) = &*running;
-            for order in &orders {
-                let limiter = race.begun();
-                let outcome = race.answers(order, |op| op.run(&limiter));
-                allowed.lock().unwrap().insert(outcome);
-            }
+        let orders = Arc::new(orders);
+        model(2, move || {
+            let (running, orders) = (Arc::clone(&running), Arc::clone(&orders));
+            let in_turn = move || {
+                let (race, allowed) = &*running;
+                for order in &*orders {
+                    let limiter = race.begun();
+                    let outcome = race.answers(order, |op| op.run(&limiter));
+                    allowed.lock().unwrap().insert(outcome);
+                }
+            };
+            spawn(in_turn).join().unwrap();
         });
         let (race, allowed) = Arc::into_inner(race).expect("the model is over");
         race.must_be_one_of(allowed.into_inner().unwrap());
@@ -157,7 +162,7 @@ impl Race {
             .iter()
             .map(|calls| {
                 let (limiter, calls) = (Arc::clone(limiter), calls.clone());
-                thread::spawn(move || all(&calls, &limiter))
+                spawn(move || all(&calls, &limiter))
             })
             .collect();
         let own = all(last, limiter);
@@ -171,6 +176,11 @@ fn built(policy: &Policy, settings: fn(LimiterBuilder) -> LimiterBuilder) -> Lim
     // The system's clock would be another one in each run.
     let builder = Limiter::builder(policy.clone()).clock(ManualClock::new(NOW));
     settings(builder.secret([1, 2]).max_keys(7).max_given(0)).build().unwrap()
+}
+
+/// A thread with room for replacing rules.
+fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
+    thread::Builder::new().stack_size(1 << 16).spawn(work).unwrap()
 }
 
 fn all(calls: &[Op], limiter: &Limiter) -> Vec<Answer> {

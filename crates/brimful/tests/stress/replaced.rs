@@ -202,3 +202,57 @@ fn nothing_is_admitted_beyond_the_union_of_the_rules() {
         }
     }
 }
+
+/// Keys that are moved to make room for others take what they owe along, also from sets that were not gone
+/// through yet to sets that were. The store is full to what it was built for, so that newcomers move others.
+#[test]
+fn who_is_moved_meanwhile_is_not_forgotten() {
+    const KEYS: u64 = 1_000;
+    for limits in [1, 2] {
+        let named = |generation: u64| {
+            let policy = policy(&["3/day"]).named(&format!("name-{}", generation % 3)).unwrap();
+            Rules::from(policy)
+        };
+        let builder = Limiter::builder(named(0)).max_keys(CALLERS * KEYS).max_limits(limits);
+        let limiter = builder.secret([9, limits]).build().unwrap();
+        let start = Barrier::new(CALLERS as usize + 1);
+        let done = AtomicBool::new(false);
+        let turns: u64 = thread::scope(|scope| {
+            let (limiter, done, start) = (&limiter, &done, &start);
+            let callers: Vec<_> = (0..CALLERS)
+                .map(|caller| {
+                    scope.spawn(move || {
+                        let mut random = SplitMix64::new(caller);
+                        let mut own: Vec<u64> = (0..KEYS).map(|n| caller << 32 | n).collect();
+                        for key in &own {
+                            assert!(limiter.try_acquire_at(*key, 1, at(0)).is_allowed());
+                        }
+                        start.wait();
+                        let mut next = KEYS;
+                        while !done.load(Ordering::Acquire) && next < 500_000 {
+                            let key = &mut own[random.below(KEYS) as usize];
+                            assert_eq!(limiter.peek_at(*key, 0, at(0)).remaining(), 2, "{key}");
+                            assert!(limiter.reset(*key));
+                            *key = caller << 32 | next;
+                            assert!(limiter.try_acquire_at(*key, 1, at(0)).is_allowed());
+                            next += 1;
+                        }
+                        for key in &own {
+                            assert_eq!(limiter.peek_at(*key, 0, at(0)).remaining(), 2, "{key}");
+                        }
+                        next - KEYS
+                    })
+                })
+                .collect();
+            start.wait();
+            for generation in 2..=REPLACED / 2 {
+                assert_eq!(limiter.set_rules_at(named(generation), at(0)), Ok(generation));
+            }
+            done.store(true, Ordering::Release);
+            callers.into_iter().map(|caller| caller.join().unwrap()).sum()
+        });
+        let stats = limiter.stats();
+        println!("{limits} limits: {turns} keys replaced, {} forced out", stats.evicted_forced);
+        assert_eq!((stats.evicted_forced, stats.occupied), (0, CALLERS * KEYS));
+    }
+}
