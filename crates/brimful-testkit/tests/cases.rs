@@ -29,8 +29,7 @@ enum Place {
 
 /// What may be put off, and how much may be left out.
 const LATER_OF_CORE: [&str; 3] = ["waiting", "shutdown", "headers"];
-const LATER: [&str; 6] =
-    ["acquire", "reserve", "brimful-config", "brimful-redis", "brimful-server", "brimful-tower"];
+const LATER: [&str; 5] = ["acquire", "reserve", "brimful-redis", "brimful-server", "brimful-tower"];
 const MOST_NOT_HERE: usize = 5;
 
 /// Entries of `cases.toml`: section, id, place.

@@ -41,7 +41,7 @@
 //!   time or window of its limits (at least 10 s), counts as that change; beyond it the clock was
 //!   stepped, and debts and counts stay as they are (conformance suite, `model.rs`).
 //! * **Bounded.** A limiter allocates when it is built and never again (`flood.rs`), but for limits
-//!   that come with calls, whose number is bounded (`given.rs`). A slot is free
+//!   that come with calls, whose number is bounded (`given.rs`), and for rules that replace others. A slot is free
 //!   exactly when its key owes nothing, so eviction loses nothing (`eviction_is_lossless`). While no
 //!   more than `max_keys` keys owe, a newcomer finds a slot: of 550 million replacements at exactly
 //!   `max_keys` none missed, which bounds the chance to 6 in 10^9 (`newcomers_find_a_slot` and
@@ -57,6 +57,11 @@
 //!   resolved once (`a_key_is_resolved_once`). When its limits change, because it is seen under
 //!   another [tier](TierLimiter) or limits come with the call, it keeps the fraction that it owes, or
 //!   what its windows counted (`tiers.rs` and `given.rs`, against the model).
+//! * **Rules can be replaced while a limiter is in use** ([`Limiter::set_rules`]): each decision is by the
+//!   old rules or by the new ones, and says by which (`each_decision_is_by_the_rules_that_it_names`, and
+//!   models); keys keep what they have spent, as above (`replaced.rs`, against the model), and what nobody
+//!   owes under is let go (`a_thousand_rules_leave_nothing_behind`).
+//! * **Rules on trial** ([`Policy::shadow`]) change nothing of what is enforced (`shadow.rs`).
 //! * **One key, one state** (`a_key_is_never_in_two_slots`; under threads that race for slots, what was
 //!   charged is owed: `what_was_charged_is_owed`). Keys are kept as 64-bit fingerprints
 //!   of a keyed SipHash-1-3. With n keys in the store a new key is taken for another with a

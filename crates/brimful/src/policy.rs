@@ -107,7 +107,7 @@ impl Policy {
         Ok(Self { name: name.into(), ..self })
     }
 
-    /// The same policy on trial: it decides and counts, and never denies.
+    /// The same policy on trial. It decides and counts, and never denies.
     ///
     /// Requests are allowed, and [`Decision::would_deny`](crate::Decision::would_deny) says what it
     /// would have been: a request that it would refuse is not charged to it. In [`Rules`](crate::Rules)

@@ -14,7 +14,7 @@ use crate::sync;
 use crate::time::Nanos;
 
 impl Limiter {
-    /// Puts other rules in force, all at once: each decision is made by the old ones or by the new ones, and
+    /// Puts other rules in force, all at once: each decision is by the old rules or by the new ones, and
     /// says by which ([`Decision::generation`](crate::Decision::generation)). Returns the generation of the
     /// new ones.
     ///
