@@ -10,10 +10,11 @@ use brimful::{Decision, Limit, Limiter, LimiterBuilder, ManualClock, Nanos, Over
 /// Live keys: a store of ordinary sets, and few enough for the caches of the simulated machine.
 const LIVE: u64 = 2_000;
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "reference",
     "allow-text",
     "allow-u64",
+    "replaced-text",
     "acquire-text",
     "denied-text",
     "first-text",
@@ -39,6 +40,13 @@ fn main() -> ExitCode {
             let limiter = builder(large().into()).build().unwrap();
             let warm = (0..LIVE).filter(|n| limiter.allow(*n)).count();
             warm + (0..calls).filter(|n| limiter.allow(black_box(*n % LIVE))).count()
+        }
+        "replaced-text" => {
+            // After the rules were replaced, and every key was asked for once.
+            let limiter = filled(builder(large().into()), &keys);
+            limiter.set_rules(Limit::per_second(999_999_999).unwrap()).unwrap();
+            let warm = keys.iter().filter(|key| limiter.allow(key.as_str())).count();
+            warm + (0..calls).filter(|n| limiter.allow(key(*n))).count()
         }
         "acquire-text" => {
             let limiter = filled(builder(large().into()), &keys);

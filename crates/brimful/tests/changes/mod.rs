@@ -1,4 +1,5 @@
 //! A limiter and the model side by side, over keys whose limits change from call to call.
+#![allow(dead_code, reason = "each of the tests uses a part")]
 
 use std::time::Duration;
 
