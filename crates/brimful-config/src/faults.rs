@@ -67,6 +67,8 @@ impl Faults {
 
     fn push(&mut self, spot: Spot, found: String, expected: String, first: Option<Spot>) {
         if self.noted.len() < KEPT {
+            // A text of the file can be as long as the file, and stand in each of them.
+            let (found, expected) = (shown::message(&found), shown::message(&expected));
             self.noted.push(Noted { spot, found, expected, first });
         } else {
             self.uncounted = self.uncounted.saturating_add(1);
@@ -97,7 +99,7 @@ fn rendered(noted: &Noted, sources: &[Source]) -> Option<Fault> {
         let at = source.line_column(spot.bytes().start);
         Some(Also::new(what, &source.name, at.line, at.column))
     });
-    let words = (shown::message(&noted.found), shown::message(&noted.expected));
+    let words = (noted.found.clone(), noted.expected.clone());
     Some(Fault::at(&source.name, (at.line, at.column), words, also.collect(), excerpt))
 }
 

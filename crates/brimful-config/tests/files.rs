@@ -182,3 +182,16 @@ fn more_faults_than_are_told_are_counted() {
     assert!(shown.ends_with("\nand 151 more"), "{shown}");
     assert_eq!(shown.lines().count(), 101);
 }
+
+/// The memory that a file takes is bounded by its size.
+#[test]
+fn aliases_of_long_texts_are_refused() {
+    let long = "x".repeat(100_000);
+    let aliases = vec!["*a"; 2_000].join(", ");
+    let text = format!(
+        "default: {{limit: 1/s}}\nexact: [{{key: &a \"{long}\", blocked: true}}]\npattern: [{aliases}]\n"
+    );
+    let fault = Config::parse(&text, Syntax::Yaml, "f.yaml", None).unwrap_err();
+    let told = fault.to_string();
+    assert!(told.contains("aliases stand for"), "{}", &told[..200]);
+}

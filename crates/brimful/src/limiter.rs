@@ -265,9 +265,9 @@ impl Limiter {
 
     /// Callers who name no tier.
     #[inline]
-    fn anybody(&self) -> Asking {
-        let caller = Caller { tier: Tier::NONE, generation: self.rows.generation() };
-        Asking { caller, named: Tier::NONE }
+    fn anybody(&self) -> Caller {
+        let (tier, named) = (Tier::NONE, Tier::NONE);
+        Caller { tier, named, generation: self.rows.generation() }
     }
 
     /// The primitive: key -> slot or rules -> step -> decision.
@@ -277,11 +277,11 @@ impl Limiter {
         key: impl AsKey,
         cost: u64,
         peek: bool,
-        asking: Asking,
+        caller: Caller,
         now: impl Fn() -> Nanos,
     ) -> A {
         let fingerprint = key.with_key(|key| self.secret.fingerprint(key));
-        self.decide_by(fingerprint, key, (cost, peek), asking, now)
+        self.decide_by(fingerprint, key, (cost, peek), caller, now)
     }
 
     /// The same for a key of that fingerprint.
@@ -290,14 +290,14 @@ impl Limiter {
         fingerprint: u64,
         key: impl AsKey,
         (cost, peek): (u64, bool),
-        asking: Asking,
+        caller: Caller,
         now: impl Fn() -> Nanos,
     ) -> A {
-        let wanted = Wanted::ByRules(asking.caller);
+        let wanted = Wanted::ByRules(caller);
         let request = || Request { fingerprint, cost, peek, now: &now, rows: &self.rows, wanted };
         let answer: A = match self.store.known_plain(&request()) {
             Some(answer) => answer,
-            None => self.decide_any(&key, asking.named, &request()),
+            None => self.decide_any(&key, caller.named, &request()),
         };
         if !peek && cost > 0 {
             self.count(&answer);
@@ -367,20 +367,11 @@ impl Limiter {
 
     fn give_back(&self, key: impl AsKey, tokens: u64, now: impl Fn() -> Nanos) -> u64 {
         let fingerprint = key.with_key(|key| self.secret.fingerprint(key));
-        let wanted = Wanted::ByRules(self.anybody().caller);
+        let wanted = Wanted::ByRules(self.anybody());
         let rows = &self.rows;
         let request = Request { fingerprint, cost: 0, peek: false, now, rows, wanted };
         self.store.refund(tokens, &request)
     }
-}
-
-/// Who asks.
-#[derive(Clone, Copy, Debug)]
-struct Asking {
-    /// As the rules of the caller's generation see it.
-    caller: Caller,
-    /// The tier that the caller names, whether or not rules know it.
-    named: Tier,
 }
 
 impl InForce {
@@ -393,7 +384,7 @@ impl InForce {
     /// A caller who names that tier, as these rules see it.
     fn caller(&self, named: Tier) -> Caller {
         let tier = if self.rules.knows(named) { named } else { Tier::NONE };
-        Caller { tier, generation: self.generation }
+        Caller { tier, named, generation: self.generation }
     }
 }
 

@@ -9,8 +9,8 @@ use crate::time::{Nanos, span};
 /// One policy and the state of one key. It reads no clock and takes no lock: the smallest form of
 /// the limiter, for `no_std`, simulations and callers that keep states themselves.
 ///
-/// All its memory is allocated when it is made: for a sliding log of N tokens 16 N bytes, for the
-/// other algorithms none.
+/// All its memory is allocated when it is made: for a sliding log of N tokens 16 N bytes (on trial twice
+/// that), for the other algorithms none.
 ///
 /// The sentence that the whole crate follows from, kept by the test `the_sentence_of_the_design`:
 /// of 100 tokens at 10/s, 36 are left; 5.3 seconds later there are 89.
@@ -38,8 +38,10 @@ impl Meter {
     #[must_use]
     pub fn new(policy: &Policy) -> Self {
         let plan = Plan::alone(policy);
-        // At most 8 logs of 65,536 runs: 8 MB. Without that much memory every log is refused.
-        let runs = u32::try_from(policy.log_entries()).unwrap_or(u32::MAX);
+        // At most 8 logs of 65,536 runs: 8 MB. Without that much memory every log is refused. (What is on
+        // trial uses no more than half of an arena.)
+        let halves = if policy.is_shadow() { 2 } else { 1 };
+        let runs = u32::try_from(policy.log_entries().saturating_mul(halves)).unwrap_or(u32::MAX);
         let arena = Arena::new(runs).unwrap_or_else(Arena::empty);
         Self { plan, state: None, arena }
     }

@@ -111,7 +111,9 @@ impl Policy {
     ///
     /// Requests are allowed, and [`Decision::would_deny`](crate::Decision::would_deny) says what it
     /// would have been: a request that it would refuse is not charged to it. In [`Rules`](crate::Rules)
-    /// it stands beside the policy that is enforced, and changes nothing of what that one decides.
+    /// it stands beside the policy that is enforced, and changes nothing of what that one decides: it takes
+    /// no slot from others, and at most half of the log entries. Where there is no room for what it has
+    /// counted, that is forgotten.
     #[must_use]
     pub fn shadow(self) -> Self {
         Self { is_shadow: true, ..self }

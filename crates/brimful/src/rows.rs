@@ -61,6 +61,8 @@ pub(crate) enum Scope {
 pub(crate) struct Caller {
     /// The tier, if those rules know it, else none.
     pub(crate) tier: Tier,
+    /// The tier that was named, whether or not rules know it.
+    pub(crate) named: Tier,
     pub(crate) generation: u64,
 }
 
@@ -111,11 +113,15 @@ impl Row {
 
     /// The limits of this row, of that number, if they are what the call wants.
     #[inline]
-    fn plan_for(&self, number: u32, wanted: Wanted) -> Option<&Plan> {
+    fn plan_for(&self, number: u32, wanted: Wanted, kept_from: u64) -> Option<&Plan> {
         let serves = match wanted {
-            Wanted::ByRules(Caller { tier, generation }) => {
-                let is_current = self.plan.origin.generation == generation || self.is_kept;
-                is_current && (self.scope == Scope::Tier(tier) || self.scope == Scope::EveryTier)
+            Wanted::ByRules(Caller { tier, named, generation }) => {
+                let own = self.plan.origin.generation;
+                let is_kept = self.is_kept && own >= kept_from;
+                let is_scope = self.scope == Scope::Tier(tier) || self.scope == Scope::EveryTier;
+                // A tier that was kept may be gone from the rules.
+                (is_scope && (own == generation || is_kept))
+                    || (is_kept && self.scope == Scope::Tier(named))
             }
             Wanted::Given(given) => number == given,
         };
@@ -157,6 +163,8 @@ struct Table {
     retired_as: Vec<u32>,
     retired: Retired,
     given: Given,
+    /// Rows of older rules are kept no longer: the last time, all keys were to have the new ones.
+    kept_from: u64,
 }
 
 /// The rows as they stand while this is held: take it with the sets locked, and give it back before
@@ -188,6 +196,7 @@ impl Rows {
             retired_as: Vec::new(),
             retired: Retired::default(),
             given: Given::new(shared, max_given),
+            kept_from: FIRST_GENERATION,
         };
         let rows = Self {
             generation: AtomicU64::new(FIRST_GENERATION),
@@ -229,6 +238,9 @@ impl Rows {
         table.side = 1 - table.side;
         table.old = std::mem::replace(&mut table.current, rows);
         table.retired_as = table.old.iter().map(|row| table.retired.intern(row, kept)).collect();
+        if !kept {
+            table.kept_from = generation;
+        }
         self.generation.store(generation, Ordering::Relaxed);
     }
 
@@ -300,6 +312,11 @@ impl Rows {
         Ok(InUse { rows: self, row, is_new: true })
     }
 
+    /// Whether a policy that comes with a call is interned already.
+    pub(crate) fn knows(&self, policy: &Policy) -> bool {
+        sync::read(&self.table).given.knows(policy)
+    }
+
     /// Whether more than half of the places for policies that come with calls are in use.
     pub(crate) fn is_half_given(&self) -> bool {
         sync::read(&self.table).given.is_half_used()
@@ -364,7 +381,8 @@ impl Held<'_> {
     /// The limits of that row, if they are what the call wants.
     #[inline]
     pub(crate) fn plan_for(&self, number: u32, wanted: Wanted) -> Option<&Plan> {
-        self.get(number)?.plan_for(number, wanted)
+        let kept_from = self.table.as_ref().map_or(0, |table| table.kept_from);
+        self.get(number)?.plan_for(number, wanted, kept_from)
     }
 
     /// Whether the row goes on answering although its rules are replaced: until its keys owe nothing.

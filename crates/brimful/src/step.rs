@@ -157,9 +157,12 @@ impl Plan {
         let tried = shadow.filter(|_| !policy.is_blocked());
         let limits = policy.limits().iter().chain(tried.map_or(&[][..], Policy::limits));
         let machines: Box<[Machine]> = limits.clone().map(Limit::machine).collect();
+        // What is on trial has no say in when a clock was stepped, unless it stands alone.
+        let enforced = policy.limits().len();
+        let deciding = if enforced > 0 { enforced } else { machines.len() };
         let longest = |of: fn(&Limit, &Machine) -> u128| {
             let all = limits.clone().zip(&machines).map(|(limit, machine)| of(limit, machine));
-            u64::try_from(all.max().unwrap_or(0)).unwrap_or(u64::MAX)
+            u64::try_from(all.take(deciding).max().unwrap_or(0)).unwrap_or(u64::MAX)
         };
         let tolerance =
             longest(|limit, machine| machine.fill_time().unwrap_or(limit.period().as_nanos()));
@@ -167,7 +170,7 @@ impl Plan {
             longest_period: longest(|limit, _| limit.period().as_nanos()),
             terms: Terms {
                 origin: Origin::NONE,
-                enforced: policy.limits().len(),
+                enforced,
                 has_trial: shadow.is_some(),
                 would_block: shadow.is_some_and(Policy::is_blocked),
                 tolerance: tolerance.max(MIN_TOLERANCE),
@@ -229,6 +232,12 @@ impl<M: AsRef<[Machine]>> Terms<M> {
     /// How many levels of a state are used.
     pub(crate) fn width(&self) -> usize {
         self.machines().len()
+    }
+
+    /// How many of the limits keep runs in an arena.
+    #[cfg(feature = "std")]
+    pub(crate) fn logs(&self) -> usize {
+        self.machines().iter().filter(|machine| machine.is_log()).count()
     }
 
     /// The limit, if there is just one.
@@ -333,10 +342,13 @@ impl<M: AsRef<[Machine]>> Terms<M> {
             Write::Charge(_) => self.runs_taken(stored, settled, charged, arena),
             Write::Anchor | Write::Nothing => 0,
         };
+        // Half of the runs are left to what is enforced.
+        let spare = arena.room().saturating_sub(arena.used().saturating_add(arena.room()) / 2);
+        let (all, enforced) = (runs(N), runs(self.enforced));
         let (trial, runs) = match trial {
-            Trial::Passed if runs(N) > arena.room() => (Trial::Unremembered, runs(self.enforced)),
-            Trial::Passed => (trial, runs(N)),
-            _ => (trial, runs(self.enforced)),
+            Trial::Passed if all > enforced && all > spare => (Trial::Unremembered, enforced),
+            Trial::Passed => (trial, all),
+            _ => (trial, enforced),
         };
         Ruling { runs, is_admitted, trial, settled: settled.clone(), write }
     }
@@ -480,7 +492,8 @@ impl<M: AsRef<[Machine]>> Terms<M> {
     }
 
     /// Whether a state is as good as new, from its last change and its levels by place. (A scan
-    /// over slots asks this of each, so it does not want them copied.)
+    /// over slots asks this of each, so it does not want them copied.) What is on trial beside other limits
+    /// does not count: it is forgotten with them.
     pub(crate) fn is_full(
         &self,
         last: Nanos,
@@ -489,11 +502,18 @@ impl<M: AsRef<[Machine]>> Terms<M> {
         arena: &Arena,
     ) -> bool {
         let (at, _) = self.moment(last, now);
-        let mut machines = self.machines().iter().enumerate();
+        let mut machines = self.machines().iter().enumerate().take(self.counting());
         machines.all(|(limit, machine)| machine.settle(level(limit), at, arena) == 0)
     }
 
-    /// Nanoseconds from `now` until the state is as good as new; zero when it is.
+    /// How many of the limits, the first ones, keep a slot from being free.
+    #[inline(always)]
+    fn counting(&self) -> usize {
+        if self.enforced > 0 { self.enforced } else { self.width() }
+    }
+
+    /// Nanoseconds from `now` until the state is as good as new; zero when it is. What is only on trial makes
+    /// way at any time.
     pub(crate) fn full_after<const N: usize>(
         &self,
         state: &State<N>,
@@ -501,10 +521,11 @@ impl<M: AsRef<[Machine]>> Terms<M> {
         arena: &Arena,
     ) -> u128 {
         let settled = self.settle(state, now, arena);
-        let levels = self.machines().iter().zip(settled.levels);
+        let levels = self.machines().iter().zip(settled.levels).take(self.counting());
         let longest = levels
             .map(|(machine, level)| machine.figures(level, settled.at, arena).reset_after)
             .max()
+            .filter(|_| !self.is_trial_only())
             .unwrap_or(0);
         if longest == 0 { 0 } else { longest + u128::from(settled.behind) }
     }

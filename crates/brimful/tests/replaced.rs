@@ -316,3 +316,41 @@ fn full_slots_are_let_go() {
     assert_eq!(limiter.stats().occupied, 500);
     assert_eq!(limiter.peek_at(9_u64, 0, Nanos::from_millis(1_000_500)).remaining(), 10);
 }
+
+/// After a full reload every key is under the new rules.
+#[test]
+fn a_full_reload_reaches_keys_that_were_kept() {
+    let limiter = Limiter::new(policy(&["10/day"])).unwrap();
+    assert!(limiter.try_acquire_at("k", 5, NOW).is_allowed());
+    assert_eq!(limiter.set_rules_for_new_keys_at(policy(&["100/day"]), NOW), Ok(2));
+    let kept = limiter.try_acquire_at("k", 1, NOW);
+    assert_eq!((kept.generation(), kept.remaining()), (1, 4));
+    assert_eq!(limiter.set_rules_at(policy(&["blocked"]), NOW), Ok(3));
+    let now = limiter.try_acquire_at("k", 1, NOW);
+    assert_eq!((now.generation(), now.is_denied()), (3, true), "blocked, and yet admitted");
+}
+
+/// Rules that a limiter was built with can be put in force again.
+#[test]
+fn rules_that_were_taken_are_taken_again() {
+    let rules = Rules::builder()
+        .default(policy(&["10/s"]))
+        .exact("x", policy(&["blocked"]))
+        .exact("x", policy(&["1/s", "2/min"]).shadow())
+        .build()
+        .unwrap();
+    let limiter = Limiter::new(rules.clone()).unwrap();
+    assert_eq!(limiter.set_rules_at(rules, NOW), Ok(2));
+}
+
+/// In the plain form a key goes on under its limits for the same tier, also when the tier goes.
+#[test]
+fn a_key_is_kept_when_its_tier_goes() {
+    let rules = Rules::builder().default(policy(&["100/day"])).tier("gold", policy(&["10/day"]));
+    let limiter = Limiter::new(rules.build().unwrap()).unwrap();
+    let gold = limiter.tier("gold");
+    assert!(gold.try_acquire_at("k", 5, NOW).is_allowed());
+    limiter.set_rules_for_new_keys_at(policy(&["100/day"]), NOW).unwrap();
+    let decision = gold.try_acquire_at("k", 1, NOW);
+    assert_eq!((decision.generation(), decision.remaining()), (1, 4));
+}

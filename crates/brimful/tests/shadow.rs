@@ -225,15 +225,18 @@ fn what_would_have_been_denied_is_counted() {
     assert!(limiter.try_acquire_with("new", &theirs, 1, NOW).unwrap().would_deny());
 }
 
-/// A trial that becomes real goes on from what it counted, and the other way round.
+/// What is enforced goes on from what was enforced, and from what was on trial if nothing was; the other way
+/// round likewise.
 #[test]
 fn a_trial_that_ends_goes_on() {
     let limiter = limiter(Rules::builder().default(policy(&["10/day"])).default(trial(&["6/day"])));
     for spent in 0..8 {
         assert_eq!(limiter.try_acquire_at("k", 1, NOW).would_deny(), spent >= 6);
     }
+    // 8 of 10 are 5 of 6.
     limiter.set_rules_at(policy(&["6/day"]), NOW).unwrap();
-    assert_eq!(limiter.peek_at("k", 0, NOW).remaining(), 0);
+    assert_eq!(limiter.peek_at("k", 0, NOW).remaining(), 1);
+    assert!(limiter.try_acquire_at("k", 1, NOW).is_allowed());
     limiter.set_rules_at(trial(&["6/day"]), NOW).unwrap();
     let decision = limiter.try_acquire_at("k", 1, NOW);
     assert!(decision.is_allowed() && decision.would_deny());

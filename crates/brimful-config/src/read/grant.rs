@@ -24,8 +24,8 @@ const LOOKED_AT: usize = 1000;
 pub(super) struct Names {
     /// Where each of `[policies]` is in the model.
     pub(super) policies: HashMap<String, usize>,
-    /// What was made of the limits that rules say themselves, by the name that was wanted.
-    inline: HashMap<String, Vec<Policy>>,
+    /// The numbers of the limits that rules say themselves, by the name that was wanted.
+    inline: HashMap<String, HashMap<Policy, usize>>,
 }
 
 /// Who says something.
@@ -216,8 +216,9 @@ impl Names {
         let wanted = format!("{}{trial}", printable(&wanted, most));
         let taken = usize::from(self.policies.contains_key(&wanted));
         let same_name = self.inline.entry(wanted.clone()).or_default();
-        let place = same_name.iter().position(|other| other.limits() == policy.limits());
-        let number = place.unwrap_or(same_name.len()).saturating_add(1).saturating_add(taken);
+        let next = same_name.len();
+        let place = *same_name.entry(policy.clone()).or_insert(next);
+        let number = place.saturating_add(1).saturating_add(taken);
         let name = match number {
             1 => wanted,
             number => {
@@ -226,11 +227,7 @@ impl Names {
                 format!("{}{end}", wanted.get(..most).unwrap_or(&wanted).trim_end())
             }
         };
-        let named = policy.clone().named(&name).unwrap_or(policy);
-        if place.is_none() {
-            same_name.push(named.clone());
-        }
-        named
+        policy.clone().named(&name).unwrap_or(policy)
     }
 }
 

@@ -17,6 +17,8 @@ const DEEPEST: usize = 32;
 const MOST_ANCHORED: usize = 1_000_000;
 /// How many values all aliases together may stand for.
 const MOST_COPIED: usize = 100_000;
+/// How many bytes of text are counted as one more value, so that long texts are bounded too.
+const BYTES_OF_A_VALUE: usize = 160;
 
 /// Reads a stream of YAML that holds one document.
 pub(super) fn read(text: &str) -> Result<Tree, Flaw> {
@@ -206,12 +208,20 @@ fn size_of(node: &Node) -> usize {
     let mut size = 0_usize;
     let mut rest = vec![node];
     while let Some(node) = rest.pop() {
-        size = size.saturating_add(1);
-        match &node.value {
-            Value::List(items) => rest.extend(items),
-            Value::Table(entries) => rest.extend(entries.iter().map(|entry| &entry.node)),
-            _ => {}
-        }
+        let text: usize = match &node.value {
+            Value::List(items) => {
+                rest.extend(items);
+                0
+            }
+            Value::Table(entries) => {
+                rest.extend(entries.iter().map(|entry| &entry.node));
+                entries.iter().map(|entry| entry.name.len()).sum()
+            }
+            Value::Text(text) | Value::Float(text) | Value::Date(text) => text.len(),
+            Value::Integer { digits, .. } => digits.len(),
+            Value::Flag(_) | Value::Null => 0,
+        };
+        size = size.saturating_add(1).saturating_add(text / BYTES_OF_A_VALUE);
     }
     size
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::{Asking, InForce, Limiter};
+use super::{InForce, Limiter};
 use crate::decision::{Decision, Retry};
 use crate::error::Error;
 use crate::key::AsKey;
-use crate::rows::{self, Tier, Wanted};
+use crate::rows::{self, Caller, Tier, Wanted};
 use crate::store::{Call, Charge, MOST_KEYS, Ruled};
 use crate::sync;
 use crate::time::Nanos;
@@ -180,7 +180,7 @@ impl Limiter {
     pub(super) fn decide_all<'k, K: AsKey + 'k>(
         &self,
         keys: impl ExactSizeIterator<Item = (&'k K, u64)> + Clone,
-        asking: Asking,
+        caller: Caller,
         now: impl Fn() -> Nanos,
     ) -> Result<AllDecision, Error> {
         if keys.len() > MOST_KEYS {
@@ -193,16 +193,17 @@ impl Limiter {
             let wanted = Wanted::ByRules(caller);
             self.store.acquire_all(&Call { charges, now: &now, rows: &self.rows, wanted })
         };
-        let decisions = match call(&merged, asking.caller) {
+        let decisions = match call(&merged, caller) {
             Ok(decisions) => decisions,
             Err(mut asked) => {
                 // The rules are not replaced before what they said is written.
                 let in_force = sync::read(&self.rules);
-                let caller = in_force.caller(asking.named);
+                let named = caller.named;
+                let caller = in_force.caller(named);
                 loop {
                     // Each round asks for at least one key more, so that there are few.
                     for (place, _) in asked.iter().enumerate().filter(|(_, asked)| **asked) {
-                        self.ask(&mut merged, place, keys.clone(), (&in_force, asking.named));
+                        self.ask(&mut merged, place, keys.clone(), (&in_force, named));
                     }
                     match call(&merged, caller) {
                         Ok(decisions) => break decisions,

@@ -64,7 +64,9 @@ impl Limiter {
         if policy.limits().is_empty() {
             return Ok(Plan::alone(policy).fixed().unwrap_or(Decision::UNLIMITED));
         }
-        self.has_room_for(policy, None)?;
+        if !self.rows.knows(policy) {
+            self.has_room_for(&Plan::alone(policy))?;
+        }
         let given = match self.rows.give(policy) {
             Ok(given) => given,
             Err(_) => {
@@ -81,14 +83,9 @@ impl Limiter {
         Ok(self.store.known(&request).unwrap_or_else(|| self.store.newcomer(row, &request)))
     }
 
-    /// Whether the slots and the arena were built for such a policy, with another on trial.
-    pub(super) fn has_room_for(
-        &self,
-        policy: &Policy,
-        shadow: Option<&Policy>,
-    ) -> Result<(), Error> {
-        let both = || std::iter::once(policy).chain(shadow);
-        let limits: usize = both().map(|policy| policy.limits().len()).sum();
+    /// Whether the slots and the arena were built for so many limits, and logs among them.
+    pub(super) fn has_room_for(&self, plan: &Plan) -> Result<(), Error> {
+        let (limits, logs) = (plan.width(), plan.logs());
         if limits > self.max_limits {
             let expected = format!(
                 "at most {}, the widest that the limiter was built for (`max_limits`)",
@@ -96,7 +93,6 @@ impl Limiter {
             );
             return Err(Error::range("the number of limits", limits, expected));
         }
-        let logs: usize = both().map(Policy::logs).sum();
         let entries = self.max_log_entries;
         if logs > entries {
             let expected = format!("at least {logs}, one for each sliding log of the policy");

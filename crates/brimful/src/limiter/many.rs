@@ -57,7 +57,7 @@ impl Limiter {
         out.reserve(keys.len());
         let mut fingerprints = [0; BATCH];
         let mut now = None;
-        let asking = self.anybody();
+        let caller = self.anybody();
         for batch in keys.chunks(BATCH) {
             for (fingerprint, key) in fingerprints.iter_mut().zip(batch) {
                 *fingerprint = key.with_key(|key| self.secret.fingerprint(key));
@@ -65,7 +65,7 @@ impl Limiter {
             self.store.touch(fingerprints.get(..batch.len()).unwrap_or(&[]));
             let now = *now.get_or_insert_with(&read_clock);
             for (fingerprint, key) in fingerprints.iter().zip(batch) {
-                out.push(self.decide_by(*fingerprint, key, (cost, false), asking, || now));
+                out.push(self.decide_by(*fingerprint, key, (cost, false), caller, || now));
             }
         }
     }

@@ -83,7 +83,7 @@ impl Limiter {
     fn replace_rules(&self, rules: Rules, kept: bool, now: Nanos) -> Result<u64, Error> {
         let mut places = sync::lock(&self.replacing);
         for row in rules.rows() {
-            self.has_room_for(row.plan.policy(), row.plan.shadow().map(|shadow| &**shadow))?;
+            self.has_room_for(&row.plan)?;
         }
         let shared = places.assign(rules.rows())?;
         let generation = self.rows.generation().saturating_add(1);

@@ -1,10 +1,10 @@
 //! A limiter as the callers of one tier see it.
 
-use super::{AllDecision, Asking, Limiter};
+use super::{AllDecision, Limiter};
 use crate::decision::Decision;
 use crate::error::Error;
 use crate::key::AsKey;
-use crate::rows::Tier;
+use crate::rows::{Caller, Tier};
 use crate::step::{Answer, Outcome};
 use crate::sync;
 use crate::time::Nanos;
@@ -57,7 +57,7 @@ pub struct TierLimiter<'a> {
 /// The tier as the rules of a generation see it.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    asking: Asking,
+    caller: Caller,
     is_known: bool,
 }
 
@@ -74,7 +74,7 @@ impl<'a> TierLimiter<'a> {
 
     /// The tier as the rules in force see it. It is looked up once, and again when they were replaced.
     fn seen(&self) -> Seen {
-        match self.limiter.rows.generation() == self.seen.asking.caller.generation {
+        match self.limiter.rows.generation() == self.seen.caller.generation {
             true => self.seen,
             false => Seen::by(self.limiter, self.name),
         }
@@ -140,7 +140,7 @@ impl<'a> TierLimiter<'a> {
     ) -> Result<AllDecision, Error> {
         let is_charged = keys.clone().any(|(_, cost)| cost > 0);
         let seen = self.seen();
-        let decision = self.limiter.decide_all(keys, seen.asking, now)?;
+        let decision = self.limiter.decide_all(keys, seen.caller, now)?;
         if !seen.is_known && is_charged {
             self.limiter.counters.count_unknown_tier();
         }
@@ -158,7 +158,7 @@ impl<'a> TierLimiter<'a> {
         if !seen.is_known && !peek && cost > 0 {
             self.limiter.counters.count_unknown_tier();
         }
-        self.limiter.decide(key, cost, peek, seen.asking, now)
+        self.limiter.decide(key, cost, peek, seen.caller, now)
     }
 }
 
@@ -168,6 +168,6 @@ impl Seen {
         let in_force = sync::read(&limiter.rules);
         let tier = in_force.rules.tier(name);
         let named = tier.unwrap_or_else(|| Tier::named(name));
-        Self { asking: Asking { caller: in_force.caller(named), named }, is_known: tier.is_some() }
+        Self { caller: in_force.caller(named), is_known: tier.is_some() }
     }
 }

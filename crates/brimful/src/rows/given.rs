@@ -74,6 +74,11 @@ impl Given {
         self.entry(number).map(|(_, entry)| &entry.row)
     }
 
+    /// Whether the policy has a number.
+    pub(super) fn knows(&self, policy: &Policy) -> bool {
+        self.by_content.contains_key(policy)
+    }
+
     /// The number of the policy, which has one more user now.
     pub(super) fn join(&self, policy: &Policy) -> Option<u32> {
         let number = number(*self.by_content.get(policy)?);

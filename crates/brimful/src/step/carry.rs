@@ -165,13 +165,13 @@ impl Plan {
         let same_name = |new: &Limit, old: &Limit| new.name() == old.name();
         let same_period = |new: &Limit, old: &Limit| new.period() == old.period();
         let (by_length, old_by_length) = (new.longest_first(), old.longest_first());
-        // What is enforced goes on from what was, before it goes on from what was on trial.
-        pairing.pair(&IN_ORDER, &IN_ORDER, true, same_name);
-        pairing.pair(&IN_ORDER, &IN_ORDER, false, same_name);
-        pairing.pair(&IN_ORDER, &IN_ORDER, true, same_period);
-        pairing.pair(&by_length, &old_by_length, true, |_, _| true);
-        pairing.pair(&IN_ORDER, &IN_ORDER, false, same_period);
-        pairing.pair(&by_length, &old_by_length, false, |_, _| true);
+        // What is enforced goes on from what was, and what is on trial from what was on trial, before they
+        // go on from what is left.
+        for same_kind in [true, false] {
+            pairing.pair(&IN_ORDER, &IN_ORDER, same_kind, same_name);
+            pairing.pair(&IN_ORDER, &IN_ORDER, same_kind, same_period);
+            pairing.pair(&by_length, &old_by_length, same_kind, |_, _| true);
+        }
         pairing.matches
     }
 }

@@ -291,7 +291,7 @@ impl Full<'_> {
         }
         let mut place = pair.find(self.fingerprint).map(|(set, slot)| (set.index(), slot));
         if place.is_none() {
-            place = self.place(pair, arena);
+            place = self.place(pair, plan, arena);
         }
         if place.is_none() {
             if plan.is_trial_only() {

@@ -1,8 +1,8 @@
 //! What a newcomer meets in its two sets, and what a full store does with it.
 
 use super::attempt::Effort;
-use super::room::free_slot;
-use super::{Overflow, Pair, Slot, Store};
+use super::room::{free_slot, trial_slot};
+use super::{Overflow, Pair, Set, Slot, Store};
 use crate::algorithm::Owed;
 use crate::algorithm::arena::Arena;
 use crate::decision::Decision;
@@ -97,11 +97,19 @@ impl Full<'_> {
     /// A free slot in the first of the key's two sets, or else in the second: nearly all keys are
     /// then found at the first look (86 of 100 in a store with `max_keys` keys; of the emptier of
     /// two sets, 69).
-    pub(super) fn place(&self, pair: &mut Pair<'_>, arena: &Arena) -> Option<Place> {
+    ///
+    /// For a key with limits that are enforced, else the slot of one that is only on trial.
+    pub(super) fn place(&self, pair: &mut Pair<'_>, plan: &Plan, arena: &Arena) -> Option<Place> {
         let (first, second) = self.store.candidates(self.fingerprint);
-        [first, second].into_iter().find_map(|index| {
-            let set = pair.sets().find(|set| set.index() == index)?;
-            Some((index, free_slot(set, self.rows, self.now, arena)?))
+        let mut find = |free: &dyn Fn(&Set<'_>) -> Option<usize>| {
+            [first, second].into_iter().find_map(|index| {
+                let set = pair.sets().find(|set| set.index() == index)?;
+                Some((index, free(set)?))
+            })
+        };
+        find(&|set| free_slot(set, self.rows, self.now, arena)).or_else(|| {
+            let is_enforced = !plan.is_trial_only();
+            is_enforced.then(|| find(&|set| trial_slot(set, self.rows)))?
         })
     }
 
@@ -255,7 +263,7 @@ impl Full<'_> {
     }
 
     /// A slot that could be forgotten for the key: occupied, and not its own.
-    fn candidate(&self, set: &super::Set<'_>, slot: usize) -> Option<(Slot, &Plan)> {
+    fn candidate(&self, set: &Set<'_>, slot: usize) -> Option<(Slot, &Plan)> {
         let content = set.read(slot).filter(|slot| slot.fingerprint != self.fingerprint)?;
         let plan = self.rows.plan(content.row)?;
         Some((content, plan))

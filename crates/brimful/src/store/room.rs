@@ -237,7 +237,8 @@ impl Store {
         });
         let Some((content, left)) = found else { return false };
         let Some(target) = pair.sets().find(|set| set.index() == to) else { return false };
-        let Some(slot) = free_slot(target, &rows, now, arena) else { return false };
+        let free = free_slot(target, &rows, now, arena).or_else(|| trial_slot(target, &rows));
+        let Some(slot) = free else { return false };
         if target.row(slot).is_some() {
             self.empty(target, slot, &rows, arena);
             self.counters.evicted_lossless.add(1);
@@ -262,12 +263,21 @@ pub(super) fn free_slot(
     empty.or_else(|| set.slots().find(|slot| is_free(set, *slot, rows, now, arena)))
 }
 
-/// Whether a set has more free slots than that.
+/// The slot of a key that is only on trial: it makes way for those with limits that are enforced. (Only these
+/// look for room.)
+pub(super) fn trial_slot(set: &Set<'_>, rows: &Held<'_>) -> Option<usize> {
+    set.slots().find(|slot| is_trial(set, *slot, rows))
+}
+
+fn is_trial(set: &Set<'_>, slot: usize, rows: &Held<'_>) -> bool {
+    set.row(slot).and_then(|row| rows.plan(row)).is_some_and(|plan| plan.is_trial_only())
+}
+
+/// Whether a set has more free slots than that, or such as make way.
 fn has_more_free(set: &Set<'_>, taken: usize, rows: &Held<'_>, now: Nanos, arena: &Arena) -> bool {
-    match taken {
-        0 => free_slot(set, rows, now, arena).is_some(),
-        _ => set.slots().filter(|slot| is_free(set, *slot, rows, now, arena)).nth(taken).is_some(),
-    }
+    let is_free =
+        |slot: &usize| is_free(set, *slot, rows, now, arena) || is_trial(set, *slot, rows);
+    set.slots().filter(is_free).nth(taken).is_some()
 }
 
 /// A slot is free exactly when its state is as good as new.

@@ -185,12 +185,19 @@ impl Together<'_> {
         arena: &Arena,
     ) -> Option<At> {
         let (first, second) = self.store.candidates(charge.fingerprint);
-        [first, second].into_iter().find_map(|index| {
+        let left = |index, set: &Set<'_>| {
+            set.slots().filter(move |slot| !self.is_taken(all, (index, *slot)))
+        };
+        let free = [first, second].into_iter().find_map(|index| {
             let set = sets.get(index)?;
-            let left = || set.slots().filter(|slot| !self.is_taken(all, (index, *slot)));
-            let empty = left().find(|slot| set.row(*slot).is_none());
-            let refilled = || left().find(|slot| is_free(set, *slot, self.rows, self.now, arena));
+            let empty = left(index, set).find(|slot| set.row(*slot).is_none());
+            let is_refilled = |slot: &usize| is_free(set, *slot, self.rows, self.now, arena);
+            let refilled = || left(index, set).find(is_refilled);
             Some((index, empty.or_else(refilled)?))
+        });
+        free.or_else(|| {
+            let trial = self.least(charge, all, sets, |plan, _| !plan.is_trial_only());
+            trial.filter(|(_, is_real)| !is_real && !self.is_trial_only(charge)).map(|(at, _)| at)
         })
     }
 
