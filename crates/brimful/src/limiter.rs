@@ -36,7 +36,7 @@ pub use tier::TierLimiter;
 ///
 /// Every verb takes `&self` and any [`AsKey`]; share a limiter by reference or in an `Arc`. All
 /// memory is allocated when it is built: no verb allocates, but for a policy that is new with
-/// [`try_acquire_with`](Self::try_acquire_with), and none starts a thread or sets a timer.
+/// [`try_acquire_with`](Self::try_acquire_with), and for other [rules](Self::set_rules), and none starts a thread or sets a timer.
 ///
 /// Verbs without a time read the clock just before the key's set is locked or while it is, and once
 /// more when they had to wait for it, or find there that another call was made later: a thread that
@@ -361,7 +361,10 @@ impl Limiter {
 
     #[cold]
     fn count_would_deny(&self, origin: Origin) {
-        let label = self.rows.hold().get(origin.row).map_or(0, |row| row.shadow_label);
+        let rows = self.rows.hold();
+        let row = rows.get(origin.row).filter(|row| row.plan.origin == origin);
+        // (Rules that were replaced since have no rows any more.)
+        let label = row.map_or_else(|| self.counters.label(Stats::OTHERS), |row| row.shadow_label);
         self.counters.count_would_deny(label);
     }
 

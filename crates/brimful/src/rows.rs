@@ -247,9 +247,12 @@ impl Rows {
     /// Lets the old rows go, after no slot holds their numbers any more.
     pub(crate) fn retire(&self) {
         let mut table = sync::write(&self.table);
-        table.old = [].into();
+        let old = std::mem::replace(&mut table.old, [].into());
         table.retired_as = Vec::new();
         table.retired.forget_unused();
+        drop(table);
+        // With no lock held, because it may take a while.
+        drop(old);
     }
 
     /// Takes down the rows of a side that no slot has numbers of.

@@ -520,12 +520,14 @@ impl<M: AsRef<[Machine]>> Terms<M> {
         now: Nanos,
         arena: &Arena,
     ) -> u128 {
+        if self.is_trial_only() {
+            return 0;
+        }
         let settled = self.settle(state, now, arena);
         let levels = self.machines().iter().zip(settled.levels).take(self.counting());
         let longest = levels
             .map(|(machine, level)| machine.figures(level, settled.at, arena).reset_after)
             .max()
-            .filter(|_| !self.is_trial_only())
             .unwrap_or(0);
         if longest == 0 { 0 } else { longest + u128::from(settled.behind) }
     }
