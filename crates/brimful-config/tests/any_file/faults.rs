@@ -27,6 +27,20 @@ pub(super) fn check_one(fault: &Fault, text: &str) {
     let (short, long, message) = (fault.to_string(), format!("{fault:#}"), fault.message());
     assert!(is_harmless(&short) && is_harmless(&long), "{long:?}");
     assert!(!short.contains('\n') && !message.contains('\n'), "{short:?}");
+    points(&long);
     let json = serde_json::to_value(fault).expect("JSON");
     assert_eq!(json["found"], fault.found(), "{json}");
+}
+
+/// Carets stand below the line of the file that is shown above them, or below its end.
+fn points(long: &str) {
+    let lines: Vec<&str> = long.lines().collect();
+    let is_carets = |line: &str| line.starts_with("  ") && line.trim_start().starts_with('^');
+    if let [_, shown, carets, _, ..] = *lines
+        && is_carets(carets)
+    {
+        assert!(carets.trim_start().bytes().all(|byte| byte == b'^'), "{long}");
+        assert!(carets.len() <= shown.chars().count() + 1, "{long}");
+        assert!(shown.chars().count() < 110, "{long}");
+    }
 }

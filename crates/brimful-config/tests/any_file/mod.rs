@@ -57,9 +57,15 @@ fn is_in(text: &str, line: usize, column: usize) -> bool {
     found.is_some_and(|found| (1..=found.chars().count() + 1).contains(&column))
 }
 
-/// Fit for a terminal: no control characters but line ends, and nothing that reorders text.
+/// Fit for a terminal: no control characters but line ends, and nothing that reorders or breaks lines.
 fn is_harmless(text: &str) -> bool {
-    let reordering = ['\u{200e}'..='\u{200f}', '\u{202a}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
-    let reorders = |c: char| reordering.iter().any(|range| range.contains(&c));
-    !text.chars().any(|c| (c.is_control() && c != '\n') || reorders(c))
+    let harmful = |c: char| match c {
+        '\n' => false,
+        '\u{200e}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{feff}' => true,
+        other => other.is_control(),
+    };
+    !text.chars().any(harmful)
 }
