@@ -87,7 +87,8 @@
 //!   once: two hundred files that are wrong, and what is said of each (`tests/faults.toml.txt`,
 //!   `tests/faults.yaml.txt`).
 //! * No text makes it panic, and what is accepted is printed so that it reads back as equal
-//!   ([`Config::to_toml`], [`Config::to_yaml`]): twenty thousand changed files (`tests/mutations.rs`).
+//!   ([`Config::to_toml`], [`Config::to_yaml`]): twenty thousand changed files (`tests/mutations.rs`),
+//!   and the files that fuzzing found (`tests/corpus.rs`).
 //! * It is bounded: a file has at most 16 MiB, a file of members 64 MiB, lists and tables are nested at most
 //!   80 deep in TOML and 32 in YAML (`tests/files.rs`, `tests/faults.rs`).
 #![forbid(unsafe_code)]
