@@ -220,7 +220,7 @@ def a_lock_out_is_at_most_the_tolerance_and_a_fill():
 MIN_TOLERANCE = constant("step.rs", "const MIN_TOLERANCE: u64 = 10_000_000_000;", 10**10)
 
 
-@rust("step.rs: Plan::new", "u64::try_from(all.take(deciding).max().unwrap_or(0)).unwrap_or(u64::MAX)",
+@rust("step/plan.rs: Plan::new", "u64::try_from(all.take(deciding).max().unwrap_or(0)).unwrap_or(u64::MAX)",
       "machine.fill_time().unwrap_or(limit.period().as_nanos())",
       "tolerance: tolerance.max(MIN_TOLERANCE)")
 def tolerance_of(longest):

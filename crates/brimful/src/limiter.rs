@@ -26,7 +26,7 @@ use crate::step::{Answer, Outcome};
 use crate::store::{Request, Store};
 use crate::sync::{self, Mutex, RwLock};
 use crate::time::Nanos;
-use rules::SharedPlaces;
+use rules::Replacing;
 
 pub use all::AllDecision;
 pub use builder::LimiterBuilder;
@@ -54,7 +54,7 @@ pub use tier::TierLimiter;
 pub struct Limiter {
     rules: RwLock<InForce>,
     /// Held while the rules are replaced.
-    replacing: Mutex<SharedPlaces>,
+    replacing: Mutex<Replacing>,
     rows: Rows,
     store: Store,
     /// Limits of the widest policy that a slot has room for.

@@ -7,6 +7,7 @@
 
 mod brief;
 mod given;
+mod held;
 mod retired;
 
 use std::sync::Arc;
@@ -16,12 +17,15 @@ use crate::error::Error;
 use crate::hash;
 use crate::policy::Policy;
 use crate::step::Plan;
-use crate::sync::{self, AtomicBool, AtomicU64, Ordering, RwLock, RwLockReadGuard};
+use crate::sync::{self, AtomicBool, AtomicU64, Ordering, RwLock};
 use brief::Briefs;
 
 pub(crate) use brief::Brief;
 use given::Given;
-use retired::Retired;
+pub(crate) use held::Held;
+use retired::{Retired, Retiring};
+
+pub(crate) use retired::RetiredIndex;
 
 /// A tier by a hash of its name, so that it is the same in all rules. (Names that callers bring are
 /// looked up as they are.)
@@ -167,13 +171,13 @@ struct Table {
     kept_from: u64,
 }
 
-/// The rows as they stand while this is held: take it with the sets locked, and give it back before
-/// another set is locked.
+/// Rows that are about to be put in force.
 #[derive(Debug)]
-pub(crate) struct Held<'a> {
-    first: &'a [Row],
-    table: Option<RwLockReadGuard<'a, Table>>,
-    strangers: &'a AtomicU64,
+pub(crate) struct Replacement {
+    rows: Arc<[Row]>,
+    generation: u64,
+    kept: bool,
+    retiring: Retiring,
 }
 
 /// The generation of the rules that a limiter is built with.
@@ -226,18 +230,30 @@ impl Rows {
         1 - sync::read(&self.table).side
     }
 
-    /// Puts other rows in force, of the next side and generation. The keys that hold slots under the old
-    /// ones are resolved anew when they are next asked for, unless they are `kept`. Nobody may be
-    /// resolving meanwhile; and before it is called again every set was gone through
-    /// ([`lasting`](Held::lasting)) and [`retire`](Self::retire) was called.
-    pub(crate) fn replace(&self, rows: Arc<[Row]>, generation: u64, kept: bool) {
+    /// Makes ready to put other rows in force, of the next side and generation. The keys that hold slots
+    /// under those that are in force now are then resolved anew when they are next asked for, unless they are
+    /// `kept`. One thread does so at a time.
+    pub(crate) fn prepare(
+        &self,
+        rows: Arc<[Row]>,
+        (generation, kept): (u64, bool),
+        index: &mut RetiredIndex,
+    ) -> Replacement {
         self.take_down(self.next_side(), &rows);
+        let old = sync::read(&self.table).current.clone();
+        Replacement { rows, generation, kept, retiring: index.retire(&old, kept) }
+    }
+
+    /// Puts them in force. Nobody may be resolving meanwhile; and before it is called again every set was
+    /// gone through ([`lasting`](Held::lasting)) and [`retire`](Self::retire) was called.
+    pub(crate) fn replace(&self, replacement: Replacement) {
+        let Replacement { rows, generation, kept, retiring } = replacement;
         self.has_others.store(true, Ordering::Relaxed);
         let mut table = sync::write(&self.table);
         let table = &mut *table;
         table.side = 1 - table.side;
         table.old = std::mem::replace(&mut table.current, rows);
-        table.retired_as = table.old.iter().map(|row| table.retired.intern(row, kept)).collect();
+        table.retired_as = table.retired.add(retiring);
         if !kept {
             table.kept_from = generation;
         }
@@ -245,14 +261,17 @@ impl Rows {
     }
 
     /// Lets the old rows go, after no slot holds their numbers any more.
-    pub(crate) fn retire(&self) {
-        let mut table = sync::write(&self.table);
-        let old = std::mem::replace(&mut table.old, [].into());
-        table.retired_as = Vec::new();
-        table.retired.forget_unused();
-        drop(table);
+    pub(crate) fn retire(&self, index: &mut RetiredIndex) {
+        let unused = sync::read(&self.table).retired.unused();
+        let (old, numbers, unused) = {
+            let mut table = sync::write(&self.table);
+            let table = &mut *table;
+            let old = std::mem::replace(&mut table.old, [].into());
+            (old, std::mem::take(&mut table.retired_as), table.retired.take(unused))
+        };
         // With no lock held, because it may take a while.
-        drop(old);
+        index.forget(&unused);
+        drop((old, numbers, unused));
     }
 
     /// Takes down the rows of a side that no slot has numbers of.
@@ -354,83 +373,6 @@ pub(crate) struct InUse<'a> {
 impl Drop for InUse<'_> {
     fn drop(&mut self) {
         sync::read(&self.rows.table).given.remove_user(self.row);
-    }
-}
-
-impl Held<'_> {
-    /// The row of a number that a slot holds, a call has in use, or the rules in force have given.
-    #[inline]
-    pub(crate) fn get(&self, row: u32) -> Option<&Row> {
-        let Some(table) = &self.table else { return self.first.get(index(row)) };
-        match row {
-            GIVEN.. => table.given.get(row),
-            RETIRED.. => table.retired.get(row),
-            _ if is_side(row, table.side) => table.current.get(index(row)),
-            _ => table.old.get(index(row)),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn plan(&self, row: u32) -> Option<&Plan> {
-        self.get(row).map(|row| &row.plan)
-    }
-
-    /// Whether a key of that row has what the call wants.
-    #[inline]
-    pub(crate) fn serves(&self, row: u32, wanted: Wanted) -> bool {
-        self.plan_for(row, wanted).is_some()
-    }
-
-    /// The limits of that row, if they are what the call wants.
-    #[inline]
-    pub(crate) fn plan_for(&self, number: u32, wanted: Wanted) -> Option<&Plan> {
-        let kept_from = self.table.as_ref().map_or(0, |table| table.kept_from);
-        self.get(number)?.plan_for(number, wanted, kept_from)
-    }
-
-    /// Whether the row goes on answering although its rules are replaced: until its keys owe nothing.
-    #[inline]
-    pub(crate) fn is_kept(&self, row: u32) -> bool {
-        row & RETIRED != 0 && self.get(row).is_some_and(|row| row.is_kept)
-    }
-
-    /// Whether the row came with a call.
-    pub(crate) fn is_given(&self, row: u32) -> bool {
-        row & GIVEN != 0
-    }
-
-    /// Whether the row is of rules that are being replaced.
-    pub(crate) fn is_old(&self, row: u32) -> bool {
-        let table = self.table.as_ref();
-        row < RETIRED && table.is_some_and(|table| !is_side(row, table.side))
-    }
-
-    /// The number of a row with the same limits that a slot can hold for good.
-    pub(crate) fn lasting(&self, row: u32) -> u32 {
-        let retired = self.table.as_ref().and_then(|table| table.retired_as.get(index(row)));
-        retired.filter(|_| self.is_old(row)).copied().unwrap_or(row)
-    }
-
-    /// One more slot holds the row's number.
-    pub(crate) fn add_user(&self, row: u32) {
-        if let Some(table) = self.table.as_ref().filter(|_| row >= RETIRED) {
-            self.strangers.fetch_add(1, Ordering::Relaxed);
-            match row {
-                GIVEN.. => table.given.add_user(row),
-                _ => table.retired.add_user(row),
-            }
-        }
-    }
-
-    /// One slot fewer holds the row's number.
-    pub(crate) fn remove_user(&self, row: u32) {
-        if let Some(table) = self.table.as_ref().filter(|_| row >= RETIRED) {
-            match row {
-                GIVEN.. => table.given.remove_user(row),
-                _ => table.retired.remove_user(row),
-            }
-            self.strangers.fetch_sub(1, Ordering::Relaxed);
-        }
     }
 }
 

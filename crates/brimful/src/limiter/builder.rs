@@ -3,14 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::rules::{SharedPlaces, placed};
+use super::rules::{Replacing, SharedPlaces, placed};
 use super::{InForce, Limiter};
 use crate::algorithm::arena::Arena;
 use crate::clock::{Clock, Source};
 use crate::error::Error;
 use crate::hash::Secret;
 use crate::policy::Policy;
-use crate::rows::{self, Row, Rows};
+use crate::rows::{self, RetiredIndex, Row, Rows};
 use crate::rules::Rules;
 use crate::stats::DecisionCounters;
 use crate::store::{Overflow, Shape, Store};
@@ -176,7 +176,7 @@ impl LimiterBuilder {
             rows: Rows::new(rows, places.len(), max_given, store.is_plain()),
             store,
             rules: RwLock::new(InForce { rules: Arc::new(self.rules), generation, side }),
-            replacing: Mutex::new(places),
+            replacing: Mutex::new(Replacing { places, retired: RetiredIndex::default() }),
             max_limits,
             max_log_entries: usize::try_from(shape.log_entries).unwrap_or(usize::MAX),
             secret: self.secret.map_or_else(Secret::random, Secret::new),

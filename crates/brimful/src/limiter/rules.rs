@@ -7,7 +7,7 @@ use super::{InForce, Limiter};
 use crate::decision::Origin;
 use crate::error::Error;
 use crate::policy::Policy;
-use crate::rows::{self, Row};
+use crate::rows::{self, RetiredIndex, Row};
 use crate::rules::Rules;
 use crate::stats::DecisionCounters;
 use crate::sync;
@@ -26,8 +26,7 @@ impl Limiter {
     /// The calling thread builds what the new rules need, and then goes through the whole store, one set at a
     /// time (50 to 100 ns each); it also frees the slots that owe nothing. Other threads wait for
     /// none of that, but for one set, and those that ask the rules about a new key, or in a store for more than
-    /// one limit, for the exchange itself: about a microsecond for each policy of the old rules. One thread
-    /// does so at a time.
+    /// one limit, for the exchange itself. One thread does so at a time.
     ///
     /// # Errors
     /// The store was built for policies of fewer limits
@@ -82,7 +81,8 @@ impl Limiter {
     }
 
     fn replace_rules(&self, rules: Rules, kept: bool, now: Nanos) -> Result<u64, Error> {
-        let mut places = sync::lock(&self.replacing);
+        let mut replacing = sync::lock(&self.replacing);
+        let Replacing { places, retired } = &mut *replacing;
         for row in rules.rows() {
             self.has_room_for(&row.plan)?;
         }
@@ -90,18 +90,26 @@ impl Limiter {
         let generation = self.rows.generation().saturating_add(1);
         let side = self.rows.next_side();
         let rows = placed(&rules, (generation, side), &shared, &self.counters);
+        let rows = self.rows.prepare(rows, (generation, kept), retired);
         let next = InForce { rules: Arc::new(rules), generation, side };
         let before = {
             let mut in_force = sync::write(&self.rules);
-            self.rows.replace(rows, generation, kept);
+            self.rows.replace(rows);
             std::mem::replace(&mut *in_force, next)
         };
         self.store.let_go(&self.rows, now);
-        self.rows.retire();
+        self.rows.retire(retired);
         // With no lock held, because it may take a while.
         drop(before);
         Ok(generation)
     }
+}
+
+/// What the thread that replaces rules has to itself.
+#[derive(Debug)]
+pub(super) struct Replacing {
+    pub(super) places: SharedPlaces,
+    pub(super) retired: RetiredIndex,
 }
 
 /// The rows of some rules as a limiter has them.
@@ -153,23 +161,13 @@ impl SharedPlaces {
         if !self.is_used {
             return Ok(vec![0; rows.len()]);
         }
-        let mut next = vec![None; self.content.len()];
+        let mut left = Left::of(&self.content);
         let mut by_content: HashMap<Content, usize> = HashMap::new();
-        let same: [fn(&Content, &Option<Content>) -> bool; 3] = [
-            |new, old| old.as_ref() == Some(new),
-            |new, old| old.as_ref().is_some_and(|old| old.0.name() == new.0.name()),
-            |_, _| true,
-        ];
-        for is_like in same {
+        for find in [Left::same, Left::namesake, Left::unused] {
             for content in rows.iter().map(content) {
-                if by_content.contains_key(&content) {
-                    continue;
-                }
-                let places = self.content.iter().zip(&mut next).enumerate();
-                let mut left =
-                    places.filter(|(_, (old, new))| new.is_none() && is_like(&content, old));
-                if let Some((place, (_, new))) = left.next() {
-                    *new = Some(content.clone());
+                if !by_content.contains_key(&content)
+                    && let Some(place) = find(&mut left, &content)
+                {
                     by_content.insert(content, place);
                 }
             }
@@ -182,10 +180,71 @@ impl SharedPlaces {
             return Err(Error::range("policies", "more", expected));
         };
         // What other policies had is theirs until it is taken.
-        for (place, new) in self.content.iter_mut().zip(next) {
-            *place = new.or(place.take());
+        for (content, place) in by_content {
+            if let Some(old) = self.content.get_mut(place) {
+                *old = Some(content);
+            }
         }
         Ok(places)
+    }
+}
+
+/// The places that are not taken yet.
+struct Left {
+    by_content: HashMap<Content, usize>,
+    /// The first ones last.
+    by_name: HashMap<Box<str>, Vec<usize>>,
+    unused: Vec<usize>,
+    is_taken: Vec<bool>,
+}
+
+impl Left {
+    fn of(places: &[Option<Content>]) -> Self {
+        let mut left = Self {
+            by_content: HashMap::new(),
+            by_name: HashMap::new(),
+            unused: (0..places.len()).rev().collect(),
+            is_taken: vec![false; places.len()],
+        };
+        for (place, content) in places.iter().enumerate().rev() {
+            if let Some(content) = content {
+                left.by_content.insert(content.clone(), place);
+                left.by_name.entry(content.0.name().into()).or_default().push(place);
+            }
+        }
+        // Those that nobody had come first.
+        left.unused.sort_by_key(|place| places.get(*place).is_some_and(Option::is_none));
+        left
+    }
+
+    /// That of the same policy.
+    fn same(&mut self, content: &Content) -> Option<usize> {
+        let place = self.by_content.get(content).copied()?;
+        self.take(place)
+    }
+
+    /// That of a policy of the same name.
+    fn namesake(&mut self, content: &Content) -> Option<usize> {
+        while let Some(place) = self.by_name.get_mut(content.0.name())?.pop() {
+            if let Some(place) = self.take(place) {
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    fn unused(&mut self, _: &Content) -> Option<usize> {
+        while let Some(place) = self.unused.pop() {
+            if let Some(place) = self.take(place) {
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, place: usize) -> Option<usize> {
+        let is_taken = self.is_taken.get_mut(place)?;
+        (!std::mem::replace(is_taken, true)).then_some(place)
     }
 }
 

@@ -1,8 +1,9 @@
-//! Rows whose rules are replaced, for as long as keys owe under them: a table interned by content.
+//! Rows whose rules are replaced, for as long as keys owe under them, each different one once.
 //!
-//! An entry counts the slots that hold its number. It is emptied when the rules are replaced the next
+//! An entry counts the slots that hold its number. It is emptied when the rules have been replaced the next
 //! time and there are none, so that no more entries are ever kept than slots, and the policies of the last
-//! rules.
+//! rules. What is looked up by content is with the thread that replaces rules, so that others wait for none
+//! of that.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,19 +13,35 @@ use crate::decision::Origin;
 use crate::policy::Policy;
 use crate::sync::{AtomicU64, Ordering};
 
-/// The table.
+/// The rows by number.
 #[derive(Debug, Default)]
 pub(super) struct Retired {
     entries: Vec<Entry>,
-    by_content: HashMap<Content, usize>,
-    /// Places of entries that hold nothing.
-    empty: Vec<usize>,
 }
 
 #[derive(Debug, Default)]
 struct Entry {
     row: Option<Row>,
     users: AtomicU64,
+}
+
+/// Where each row is, for the thread that replaces rules.
+#[derive(Debug, Default)]
+pub(crate) struct RetiredIndex {
+    by_content: HashMap<Content, usize>,
+    /// Places of entries that hold nothing.
+    empty: Vec<usize>,
+    /// Places that there are.
+    places: usize,
+}
+
+/// What the rows of some rules become.
+#[derive(Debug)]
+pub(super) struct Retiring {
+    /// For each the number of its retired row.
+    pub(super) numbers: Vec<u32>,
+    new: Vec<(usize, Row)>,
+    places: usize,
 }
 
 /// What is the same for all keys of an entry.
@@ -44,9 +61,49 @@ impl Content {
     }
 }
 
+impl RetiredIndex {
+    /// The numbers that slots of these rows get. With `kept` they go on answering their calls. (Rows
+    /// without limits have no slots.)
+    pub(super) fn retire(&mut self, rows: &[Row], kept: bool) -> Retiring {
+        let mut new = Vec::new();
+        let number = |row: &Row| match row.plan.width() {
+            0 => RETIRED,
+            _ => number(self.intern(row, kept, &mut new)),
+        };
+        let numbers = rows.iter().map(number).collect();
+        Retiring { numbers, new, places: self.places }
+    }
+
+    fn intern(&mut self, row: &Row, kept: bool, new: &mut Vec<(usize, Row)>) -> usize {
+        let content = Content::of(row, kept);
+        if let Some(place) = self.by_content.get(&content) {
+            return *place;
+        }
+        let place = self.empty.pop().unwrap_or_else(|| {
+            self.places = self.places.saturating_add(1);
+            self.places.saturating_sub(1)
+        });
+        let generation = content.kept.map_or(0, |(_, generation)| generation);
+        let origin = Origin { generation, row: number(place), label: row.plan.origin.label };
+        let scope = content.kept.map_or(Scope::Nobody, |(scope, _)| scope);
+        new.push((place, Row { scope, is_kept: kept, ..row.clone().with_origin(origin) }));
+        self.by_content.insert(content, place);
+        place
+    }
+
+    /// Forgets rows that were taken out of their places.
+    pub(super) fn forget(&mut self, rows: &[(usize, Row)]) {
+        for (place, row) in rows {
+            self.by_content.remove(&Content::of(row, row.is_kept));
+            self.empty.push(*place);
+        }
+    }
+}
+
 impl Retired {
+    /// How many rows there are.
     pub(super) fn len(&self) -> usize {
-        self.by_content.len()
+        self.entries.iter().filter(|entry| entry.row.is_some()).count()
     }
 
     /// The row of that number.
@@ -54,41 +111,31 @@ impl Retired {
         self.entry(number)?.row.as_ref()
     }
 
-    /// The number that slots of a row get. With `kept` the row goes on answering its calls. (Rows
-    /// without limits have no slots.)
-    pub(super) fn intern(&mut self, row: &Row, kept: bool) -> u32 {
-        let content = Content::of(row, kept);
-        if row.plan.width() == 0 {
-            return RETIRED;
-        }
-        if let Some(place) = self.by_content.get(&content) {
-            return number(*place);
-        }
-        let place = self.empty.pop().unwrap_or_else(|| {
-            self.entries.push(Entry::default());
-            self.entries.len().saturating_sub(1)
-        });
-        let number = number(place);
-        let generation = content.kept.map_or(0, |(_, generation)| generation);
-        let origin = Origin { generation, row: number, label: row.plan.origin.label };
-        let scope = content.kept.map_or(Scope::Nobody, |(scope, _)| scope);
-        let row = Row { scope, is_kept: kept, ..row.clone().with_origin(origin) };
-        if let Some(entry) = self.entries.get_mut(place) {
-            entry.row = Some(row);
-        }
-        self.by_content.insert(content, place);
-        number
-    }
-
-    /// Empties the entries whose numbers no slot holds.
-    pub(super) fn forget_unused(&mut self) {
-        for (place, entry) in self.entries.iter_mut().enumerate() {
-            let unused = entry.users.load(Ordering::Relaxed) == 0;
-            if let Some(row) = entry.row.take_if(|_| unused) {
-                self.by_content.remove(&Content::of(&row, row.is_kept));
-                self.empty.push(place);
+    /// Puts new rows in their places, and returns the numbers of all.
+    pub(super) fn add(&mut self, retiring: Retiring) -> Vec<u32> {
+        self.entries.resize_with(retiring.places, Entry::default);
+        for (place, row) in retiring.new {
+            if let Some(entry) = self.entries.get_mut(place) {
+                entry.row = Some(row);
             }
         }
+        retiring.numbers
+    }
+
+    /// The places of rows whose numbers no slot holds. (After all sets were gone through no slot gets one.)
+    pub(super) fn unused(&self) -> Vec<usize> {
+        let unused = |entry: &Entry| entry.users.load(Ordering::Relaxed) == 0;
+        let entries = self.entries.iter().enumerate();
+        entries
+            .filter(|(_, entry)| entry.row.is_some() && unused(entry))
+            .map(|(place, _)| place)
+            .collect()
+    }
+
+    /// Empties these places.
+    pub(super) fn take(&mut self, places: Vec<usize>) -> Vec<(usize, Row)> {
+        let rows = places.into_iter();
+        rows.filter_map(|place| Some((place, self.entries.get_mut(place)?.row.take()?))).collect()
     }
 
     /// One more slot holds the number.

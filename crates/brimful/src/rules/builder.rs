@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use super::pairs::{self, Levels};
+use super::pairs::{self, Levels, Pair};
 use super::pattern::{Part, Pattern};
 use super::patterns::{End, Patterns};
 use super::said::Said;
@@ -146,29 +146,15 @@ impl RulesBuilder {
         let no_tier = Scope::Tier(Tier::NONE);
         // Rows are numbered in an order that the maps' own does not change.
         let default = rows.said(self.default, no_tier);
-        let mut patterns: Vec<(Pattern, End)> = self.patterns.into_iter().collect();
-        patterns.sort_unstable_by_key(|(_, end)| (end.numbers.enforced(), end.numbers.shadow()));
-        let mut tree = Patterns::new(self.secret);
-        let of_tiers: Vec<_> = tiers
-            .iter()
-            .map(|(_, tier, said)| (*tier, rows.said(*said, Scope::Tier(*tier))))
-            .collect();
-        for (pattern, end) in patterns {
-            tree.insert(&pattern, End { said: rows.said(end.said, no_tier), ..end });
-        }
-        let mut overrides: Vec<u32> =
-            self.exact.values().filter_map(|said| said.enforced()).collect();
-        overrides.sort_unstable();
-        overrides.dedup();
-        for policy in overrides {
-            rows.number(policy, None, Scope::EveryTier);
-        }
-        for said in self.exact.values_mut() {
-            *said = rows.said(*said, Scope::EveryTier);
-        }
+        let of_tiers = tiers.iter().map(|(_, tier, said)| (*tier, *said));
+        let of_tiers: HashMap<Tier, Said> =
+            of_tiers.map(|(tier, said)| (tier, rows.said(said, Scope::Tier(tier)))).collect();
+        let patterns = rows.patterns(self.patterns, self.secret);
+        rows.overrides(&mut self.exact);
         let names: HashMap<Box<str>, Tier> =
             tiers.iter().map(|(name, tier, _)| (name.clone(), *tier)).collect();
-        let members: HashMap<KeyHash, Tier> = std::mem::take(&mut self.members)
+        let members: HashMap<KeyHash, Tier> = self
+            .members
             .into_iter()
             .filter_map(|(key, name)| Some((key, *names.get(&name)?)))
             .collect();
@@ -178,11 +164,7 @@ impl RulesBuilder {
             .filter(|(_, tier, _)| with_members.contains(tier))
             .map(|(_, tier, said)| (*tier, rows.said(*said, no_tier)))
             .collect();
-        let mut numbered_pairs = HashMap::with_capacity(pairs.len());
-        for pair @ (enforced, shadow, tier) in pairs {
-            rows.check_fits(enforced, shadow)?;
-            numbered_pairs.insert(pair, rows.number(enforced, Some(shadow), Scope::Tier(tier)));
-        }
+        let pairs = rows.pairs(pairs)?;
         // Numbers of rows have other marks in their upper bits.
         if rows.rows.len() > Row::MOST {
             let expected = format!("at most {}, each counted once for each tier", Row::MOST);
@@ -194,11 +176,11 @@ impl RulesBuilder {
             default,
             exact: self.exact,
             names,
-            tiers: of_tiers.into_iter().collect(),
+            tiers: of_tiers,
             members,
             of_members,
-            patterns: tree,
-            pairs: numbered_pairs,
+            patterns,
+            pairs,
             secret: self.secret,
         })
     }
@@ -323,6 +305,41 @@ impl RowsOf<'_> {
             self.rows.push(Row::new(Plan::new(content, shadow), scope, policy));
         }
         number
+    }
+
+    /// The tree of the patterns.
+    fn patterns(&mut self, patterns: HashMap<Pattern, End>, secret: Secret) -> Patterns {
+        let mut patterns: Vec<(Pattern, End)> = patterns.into_iter().collect();
+        patterns.sort_unstable_by_key(|(_, end)| (end.numbers.enforced(), end.numbers.shadow()));
+        let mut tree = Patterns::new(secret);
+        for (pattern, end) in patterns {
+            let said = self.said(end.said, Scope::Tier(Tier::NONE));
+            tree.insert(&pattern, End { said, ..end });
+        }
+        tree
+    }
+
+    /// Gives exact overrides their rows.
+    fn overrides(&mut self, exact: &mut HashMap<KeyHash, Said>) {
+        let mut policies: Vec<u32> = exact.values().filter_map(|said| said.enforced()).collect();
+        policies.sort_unstable();
+        policies.dedup();
+        for policy in policies {
+            self.number(policy, None, Scope::EveryTier);
+        }
+        for said in exact.values_mut() {
+            *said = self.said(*said, Scope::EveryTier);
+        }
+    }
+
+    /// The rows of policies with others on trial beside them.
+    fn pairs(&mut self, pairs: Vec<Pair>) -> Result<HashMap<Pair, u32>, Error> {
+        let mut numbers = HashMap::with_capacity(pairs.len());
+        for pair @ (enforced, shadow, tier) in pairs {
+            self.check_fits(enforced, shadow)?;
+            numbers.insert(pair, self.number(enforced, Some(shadow), Scope::Tier(tier)));
+        }
+        Ok(numbers)
     }
 
     /// Whether a key has levels for both.
