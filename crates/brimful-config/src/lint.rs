@@ -44,7 +44,7 @@ pub enum LintKind {
     OverriddenMember,
     /// A key with a `*` in it, which stands for itself: only patterns have wildcards.
     StarInKey,
-    /// A key that is listed in its tier twice.
+    /// A key, or a file of keys, that is listed in its tier twice.
     RepeatedMember,
     /// A bucket whose whole burst takes more than a day to come back.
     SlowRefill,

@@ -114,7 +114,7 @@ fn members(notes: &mut Notes<'_>) {
     }
     for (spot, first) in &config.model.repeated {
         let (file, at) = config.place(*first);
-        let text = format!("this key is listed before, at {}:{}", file.display(), at.line);
+        let text = format!("this is listed before, at {}:{}", file.display(), at.line);
         notes.note(LintKind::RepeatedMember, *spot, &text);
     }
 }
