@@ -1,10 +1,14 @@
 //! Keys that are no text, as they are written on a command line.
 
+mod json;
+
 use std::net::IpAddr;
 use std::str::FromStr;
 
 use brimful::{AsKey, IpPrefix, Key};
 use serde_json::Value;
+
+use json::Once;
 
 const EXPECTED: &str = "expected JSON: a text, a whole number, a list of these and of addresses, or \
                         an address such as {\"ip\": \"192.0.2.0/24\"}";
@@ -52,8 +56,11 @@ impl FromStr for JsonKey {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let value = serde_json::from_str(text).map_err(|fault| {
-            format!("not JSON: {fault}; {EXPECTED} (a text in quotes; --key takes it without)")
+        let Once(value) = serde_json::from_str(text).map_err(|fault| match fault.is_data() {
+            true => format!("{fault}; {EXPECTED}"),
+            false => {
+                format!("not JSON: {fault}; {EXPECTED} (a text in quotes; --key takes it without)")
+            }
         })?;
         match &value {
             Value::Array(parts) => {
@@ -124,6 +131,11 @@ mod tests {
             ("{}", "no address"),
             ("{\"ip\": 1}", "no address"),
             ("{\"ip\": \"1.2.3.4\", \"b\": 1}", "no address"),
+            (
+                "{\"ip\": \"1.2.3.4\", \"ip\": \"1.2.3.5\"}",
+                "duplicate field \"ip\" at line 1 column",
+            ),
+            ("[1, {\"ip\": \"1.2.3.4\", \"\\u0069p\": \"1.2.3.4\"}]", "duplicate field \"ip\""),
             ("{\"ip\": \"1.2.3\"}", "no address"),
             ("{\"ip\": \"1.2.3.4/\"}", "no address"),
             ("{\"ip\": \"1.2.3.4/+8\"}", "no address"),

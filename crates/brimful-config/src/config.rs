@@ -30,8 +30,8 @@ pub struct Config {
 
 impl Config {
     /// Reads a file, as YAML when its name ends in `.yaml` or `.yml`, else as TOML, and the files of
-    /// members that it names, relative to its folder. The file has at most 16 MiB, a file of members
-    /// at most 64 MiB.
+    /// members that it names, relative to its folder. The file has at most 16 MiB, all files of members
+    /// together at most 64 MiB; one that is named more than once counts, and is read, once.
     ///
     /// # Errors
     /// The file cannot be read ([`Error::is_read`]), or something in it is wrong.

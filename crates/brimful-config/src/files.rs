@@ -12,10 +12,15 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     bounded(File::open(path)?, most)
 }
 
-/// Reads a file that is no pipe or device, on which reading might never end.
+/// Reads a file that is no pipe or device, on which reading might never end. Of one that is seen to be
+/// too large nothing is read.
 pub(crate) fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    if !std::fs::metadata(path)?.is_file() {
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    if metadata.len() > most {
+        return Err(larger_than(most));
     }
     read(path, most)
 }
@@ -25,10 +30,14 @@ pub(crate) fn bounded(input: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > most {
-        let what = format!("it is larger than {} MiB", most >> 20);
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+        return Err(larger_than(most));
     }
     Ok(bytes)
+}
+
+fn larger_than(most: u64) -> io::Error {
+    let what = format!("it is larger than {} MiB", most >> 20);
+    io::Error::new(io::ErrorKind::FileTooLarge, what)
 }
 
 pub(crate) fn too_large(path: &Path, most: u64) -> Fault {

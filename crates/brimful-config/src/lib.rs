@@ -73,7 +73,7 @@
 //!
 //! A file of members has one key, a text, on each line; white space around it, blank lines and lines that
 //! begin with `#` do not count. Its name is relative to the folder of the file of rules. A key can be a
-//! member of one tier.
+//! member of one tier, and so a file with keys can be that of one.
 //!
 //! In YAML the fields are the same: `default: { limit: 100/min burst 20 }`. A text that has `: ` in it, or
 //! begins with `*`, is written in quotes, `yes` is a text, and `1_000` is none of the numbers. Anchors and
@@ -89,8 +89,8 @@
 //! * No text makes it panic, and what is accepted is printed so that it reads back as equal
 //!   ([`Config::to_toml`], [`Config::to_yaml`]): twenty thousand changed files (`tests/mutations.rs`),
 //!   and the files that fuzzing found (`tests/corpus.rs`).
-//! * It is bounded: a file has at most 16 MiB, a file of members 64 MiB, lists and tables are nested at most
-//!   80 deep in TOML and 32 in YAML (`tests/files.rs`, `tests/faults.rs`).
+//! * It is bounded: a file has at most 16 MiB, all files of members together 64 MiB, lists and tables are
+//!   nested at most 80 deep in TOML and 32 in YAML (`tests/files.rs`, `tests/faults.rs`).
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 #![cfg_attr(

@@ -30,7 +30,8 @@ pub struct Lint {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum LintKind {
-    /// A rule that no key comes to: the default, where the pattern `**` is enforced.
+    /// A rule that no key comes to, or the empty list alone: the default, where the pattern `**`, or `*:**`, is
+    /// enforced, or patterns of stars that together match as much.
     NeverMatches,
     /// A key or a pattern that is written in another form than `[keys]` gives it.
     Normalized,
@@ -44,7 +45,7 @@ pub enum LintKind {
     OverriddenMember,
     /// A key with a `*` in it, which stands for itself: only patterns have wildcards.
     StarInKey,
-    /// A key that is listed in its tier twice.
+    /// A key, or a file of keys, that is listed in its tier twice.
     RepeatedMember,
     /// A bucket whose whole burst takes more than a day to come back.
     SlowRefill,

@@ -18,7 +18,7 @@ pub(crate) struct Model {
     pub(crate) members: Vec<Member>,
     /// What `[keys]` changed.
     pub(crate) changed: Vec<Changed>,
-    /// Members that stand in their tier for the second time, and the first.
+    /// Members, and files of them, that stand in their tier for the second time, and the first.
     pub(crate) repeated: Vec<(Spot, Spot)>,
 }
 

@@ -50,6 +50,7 @@ pub(crate) fn read(
         model: Model::default(),
         store_spots: Spots::default(),
         names: grant::Names::default(),
+        member_files: members::MemberFiles::default(),
     };
     let text = reader.sources.first().map_or("", |source| &source.text);
     match syntax.read(text) {
@@ -80,6 +81,7 @@ struct Reader {
     model: Model,
     store_spots: Spots,
     names: grant::Names,
+    member_files: members::MemberFiles,
 }
 
 impl Reader {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The largest file of rules, in bytes: 16 MiB.
 pub(crate) const MAX_CONFIG: u64 = 16 << 20;
-/// The largest file of members, in bytes: 64 MiB.
+/// How large all files of members can be together, in bytes: 64 MiB.
 pub(crate) const MAX_MEMBERS: u64 = 64 << 20;
 
 /// A part of a file that was read.

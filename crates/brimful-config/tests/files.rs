@@ -145,6 +145,75 @@ fn a_file_of_members_that_cannot_be_read() {
     assert!(shown.contains("it is larger than 64 MiB"), "{shown}");
 }
 
+/// What many files of members take is bounded by the sum of their sizes, and by none twice.
+#[test]
+fn files_of_members_are_bounded_together() {
+    let folder = folder("members-together");
+    std::fs::create_dir(folder.join("sub")).unwrap();
+    std::fs::write(folder.join("a.toml"), WITH_MEMBERS).unwrap();
+    // One comment each; a hole in a file takes no room on the disk.
+    let grow = |name: &str, bytes| {
+        std::fs::write(folder.join(name), "#").unwrap();
+        let file = std::fs::OpenOptions::new().write(true).open(folder.join(name)).unwrap();
+        file.set_len(bytes).unwrap();
+    };
+    let (gold, silver) = (5 << 20, 59 << 20);
+    grow("gold.txt", gold);
+    grow("sub/silver.txt", silver + 1);
+    let (error, shown) = refused(&folder, "a.toml");
+    assert!(!error.is_read());
+    assert_eq!(
+        shown,
+        "a.toml:7:17: with sub/silver.txt the files of members are larger than 64 MiB together\n  \
+         members_file = 'sub/silver.txt'\n                  ^^^^^^^^^^^^^^\n  \
+         list fewer keys; a tier that the program gives needs no list"
+    );
+    let files = ["a.toml", "gold.txt", "sub/silver.txt"];
+    assert_eq!(error.files(), files.map(|name| folder.join(name)));
+    // All that there is room for, and the same file for ever more tiers.
+    grow("sub/silver.txt", silver);
+    let tiers =
+        (0..100).map(|n| format!("[tiers.t{n}]\nlimit = '3/s'\nmembers_file = 'gold.txt'\n"));
+    let text: String = std::iter::once(WITH_MEMBERS.to_owned()).chain(tiers).collect();
+    std::fs::write(folder.join("a.toml"), text).unwrap();
+    let config = Config::load(folder.join("a.toml")).unwrap_or_else(|error| panic!("{error:#}"));
+    assert_eq!((config.files().len(), config.member_count()), (3, 0));
+}
+
+#[test]
+fn a_file_of_members_is_that_of_one_tier() {
+    let folder = folder("members-of-two");
+    std::fs::write(folder.join("gold.txt"), "a\nb\n").unwrap();
+    let text = WITH_MEMBERS.replace("sub/silver.txt", "gold.txt");
+    std::fs::write(folder.join("a.toml"), &text).unwrap();
+    let (error, shown) = refused(&folder, "a.toml");
+    assert_eq!(
+        shown,
+        "a.toml:7:17: the keys of gold.txt are members of two tiers, `gold` and `silver`\n  \
+         members_file = 'gold.txt'\n                  ^^^^^^^^\n  name the file in one\n  \
+         the first: a.toml:4:17"
+    );
+    assert_eq!(error.files(), ["a.toml", "gold.txt"].map(|name| folder.join(name)));
+    // Beside what is on trial for the same tier it is said twice.
+    let trial = text
+        .replace("[tiers.gold]", "[[tiers.gold]]")
+        .replace("[tiers.silver]", "[[tiers.gold]]\nshadow = true");
+    std::fs::write(folder.join("a.toml"), trial).unwrap();
+    let config = Config::load(folder.join("a.toml")).unwrap_or_else(|error| panic!("{error:#}"));
+    assert_eq!(config.member_count(), 2);
+    let lints = config.lints();
+    let found: Vec<_> =
+        lints.iter().map(|lint| (lint.line(), lint.column(), lint.kind())).collect();
+    assert_eq!(found, [(8, 17, brimful_config::LintKind::RepeatedMember)]);
+    assert!(lints[0].text().ends_with("a.toml:4"), "{}", lints[0]);
+    // A file that is wrong is told once.
+    std::fs::write(folder.join("gold.txt"), b"\xff").unwrap();
+    std::fs::write(folder.join("a.toml"), text).unwrap();
+    let (error, shown) = refused(&folder, "a.toml");
+    assert_eq!(error.faults().len(), 1, "{shown}");
+    assert!(shown.starts_with("gold.txt:1:1: this is not UTF-8"), "{shown}");
+}
+
 /// Anchors in one another are copied once each; what they hold is bounded.
 #[test]
 fn anchors_before_millions_of_values_are_refused() {

@@ -31,6 +31,31 @@ fn a_default_behind_a_pattern_that_matches_all() {
 }
 
 #[test]
+fn a_default_behind_patterns_that_match_all_but_the_empty_list() {
+    let with = |patterns: &[&str], more: &str| {
+        let pattern = |text| format!("[[pattern]]\nmatch = '{text}'\nlimit = '1/s'\n");
+        format!("{DEFAULT}{more}{}", patterns.iter().map(pattern).collect::<String>())
+    };
+    let found_behind = |patterns: &[&str]| found(&with(patterns, ""));
+    for patterns in [&["*:**"][..], &["*", "*:*:**"], &["*:*:*:**", "a", "*:*", "*"]] {
+        assert_eq!(found_behind(patterns), [(1, 1, LintKind::NeverMatches)], "{patterns:?}");
+    }
+    assert_eq!(
+        text(&with(&["*:**"], "")),
+        "limits.toml:1:1: no key but the empty list comes to the default: patterns match all others \
+         [never-matches]"
+    );
+    let empty = "[[exact]]\nkey = []\nblocked = true\n";
+    assert!(text(&with(&["*:**"], empty)).contains(": no key comes to the default: "));
+    let trial = format!("{empty}shadow = true\n");
+    assert!(text(&with(&["*:**"], &trial)).contains(": no key but the empty list comes "));
+    for patterns in [&["*"][..], &["*:*:**"], &["*", "*:*:*:**"], &["*", "*:*"], &["a*:**"]] {
+        assert_eq!(found_behind(patterns), [], "{patterns:?}");
+    }
+    assert_eq!(found(&format!("{}shadow = true\n", with(&["*:**"], ""))), []);
+}
+
+#[test]
 fn a_text_that_keys_changes() {
     let with = format!(
         "{DEFAULT}[keys]\nfold_case = true\ntrim = true\n[[exact]]\nkey = 'Partner'\nblocked = true\n\

@@ -29,7 +29,7 @@ Fields of --json, one object for each file, on a line of its own:
   file good       (good: it is not refused)
   rules policies members
                   how many; null when it is refused
-  files           those that were read, with those of members
+  files           those that were read or looked for, with those of members
   faults          [file line column found expected also], at most 100
                   (line and column: from 1, in characters; 0 when the file cannot be read)
   also            [what file line column], other places that the fault is about
@@ -138,7 +138,10 @@ fn found<'a>(file: &'a Path, read: &'a Result<Config, Error>, lints: &'a [Lint])
         rules: config.map(Config::rule_count),
         policies: config.map(Config::policy_count),
         members: config.map(Config::member_count),
-        files: config.map_or(&[], Config::files),
+        files: match read {
+            Ok(config) => config.files(),
+            Err(error) => error.files(),
+        },
         faults: error.map_or(&[], Error::faults),
         more_faults: error.map_or(0, Error::more),
         warnings: lints,

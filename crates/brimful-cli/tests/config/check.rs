@@ -154,6 +154,13 @@ fn files_of_members_are_named() {
     let [found] = &objects(&good(&["config", "check", "--json", &file], ""))[..] else { panic!() };
     let members = folder("check-members").join("gold.txt");
     assert_eq!(found["files"], json!([file, members]));
+    // Of a file that is refused too, where one of them may be what is wrong.
+    let refused = written("check-members", "refused.toml", text.replace("gold.txt", "none.txt"));
+    let (code, out, _) = run(&["config", "check", "--json", &refused, "no/such.toml"], "");
+    let [found, missing] = &objects(&out)[..] else { panic!("{out}") };
+    let none = folder("check-members").join("none.txt");
+    assert_eq!((code, &found["files"]), (2, &json!([refused, none])));
+    assert_eq!((&missing["good"], &missing["files"]), (&json!(false), &json!(["no/such.toml"])));
     // Those that standard input names are looked for in the current folder.
     let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("brimful"));
     let command = command.current_dir(folder("check-members")).args(["config", "check", "-"]);

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{LintKind, Notes};
-use crate::model::{Grant, Rule, Said, Target};
+use crate::key::OwnedKey;
+use crate::model::{Grant, Said, Target};
 use crate::source::Spot;
 
 pub(super) fn note(notes: &mut Notes<'_>) {
@@ -36,17 +37,49 @@ fn unused_policies(notes: &mut Notes<'_>) {
     }
 }
 
-/// An enforced `**` matches every key, and every pattern comes before the default.
+/// Every pattern comes before the default. Those whose segments are all `*` leave it nothing, or the empty
+/// list alone: the one key without a segment, which `*:**` does not match.
 fn behind_all(notes: &mut Notes<'_>) {
     let config = notes.config;
     let rules = &config.model.rules;
-    let all = |rule: &&Rule| rule.target == Target::Pattern("**".to_owned());
-    if rules.iter().filter(all).any(|rule| !rule.grant.shadow) {
-        for rule in rules.iter().filter(|rule| rule.target == Target::Default) {
-            let text = "no key comes to the default: the pattern `**` matches all";
-            notes.note(LintKind::NeverMatches, rule.spot, text);
+    let enforced = rules.iter().filter(|rule| !rule.grant.shadow);
+    let (mut open, mut closed) = (None, HashSet::new());
+    for rule in enforced.clone() {
+        let Target::Pattern(pattern) = &rule.target else { continue };
+        match stars_alone(pattern) {
+            Some((segments, true)) => {
+                open = Some(open.map_or(segments, |o: usize| o.min(segments)))
+            }
+            Some((segments, false)) => _ = closed.insert(segments),
+            None => {}
         }
     }
+    let Some(open) = open.filter(|open| (1..*open).all(|segments| closed.contains(&segments)))
+    else {
+        return;
+    };
+    let empty = Target::Exact(OwnedKey::Parts(Vec::new()));
+    let text = match open {
+        0 => "no key comes to the default: the pattern `**` matches all",
+        _ if enforced.clone().any(|rule| rule.target == empty) => {
+            "no key comes to the default: patterns match all but the empty list, which has an override"
+        }
+        _ => "no key but the empty list comes to the default: patterns match all others",
+    };
+    for rule in rules.iter().filter(|rule| rule.target == Target::Default) {
+        notes.note(LintKind::NeverMatches, rule.spot, text);
+    }
+}
+
+/// How many segments a key has that a pattern of stars alone matches, and whether more may follow.
+fn stars_alone(pattern: &str) -> Option<(usize, bool)> {
+    let (closed, open) = match pattern.strip_suffix("**") {
+        Some(before) => (before.strip_suffix(':').unwrap_or(before), true),
+        None => (pattern, false),
+    };
+    let mut segments = closed.split(':').filter(|_| !closed.is_empty());
+    let count = segments.clone().count();
+    segments.all(|segment| segment == "*").then_some((count, open))
 }
 
 fn on_trial(notes: &mut Notes<'_>) {
@@ -114,7 +147,7 @@ fn members(notes: &mut Notes<'_>) {
     }
     for (spot, first) in &config.model.repeated {
         let (file, at) = config.place(*first);
-        let text = format!("this key is listed before, at {}:{}", file.display(), at.line);
+        let text = format!("this is listed before, at {}:{}", file.display(), at.line);
         notes.note(LintKind::RepeatedMember, *spot, &text);
     }
 }

@@ -1,7 +1,8 @@
 //! Keys that are of a tier: in the file, or in a file of their own.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use super::Reader;
 use super::value::Fields;
@@ -10,6 +11,23 @@ use crate::key::OwnedKey;
 use crate::model::Member;
 use crate::node::Entry;
 use crate::source::{MAX_MEMBERS, Source, Spot};
+
+/// The files of members that were read.
+#[derive(Default)]
+pub(super) struct MemberFiles {
+    /// How large they are together.
+    bytes: u64,
+    /// Where each was named first.
+    first: HashMap<PathBuf, Naming>,
+}
+
+/// A tier that names a file of members.
+struct Naming {
+    tier: String,
+    spot: Spot,
+    /// Whether there is a key in the file.
+    any: bool,
+}
 
 impl Reader {
     pub(super) fn members(&mut self, fields: Fields<'_>, tier: &str) {
@@ -37,16 +55,22 @@ impl Reader {
             return;
         };
         let path = base.join(name);
+        if self.member_files.first.contains_key(&path) {
+            self.named_again(&path, spot, tier);
+            return;
+        }
         self.faults.reads(&path);
-        let text = match files::read_regular(&path, MAX_MEMBERS) {
-            Ok(bytes) => String::from_utf8(bytes),
+        let left = MAX_MEMBERS.saturating_sub(self.member_files.bytes);
+        let bytes = match files::read_regular(&path, left) {
+            Ok(bytes) => bytes,
             Err(fault) => {
-                let expected = format!("the file is {}", path.display());
-                self.faults.note(spot, format!("the file cannot be read: {fault}"), expected);
+                self.unread(&path, spot, &fault);
                 return;
             }
         };
-        match text {
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        self.member_files.bytes = self.member_files.bytes.saturating_add(size);
+        let any = match String::from_utf8(bytes) {
             Ok(text) => self.lines(&path, &text, spot, tier),
             Err(fault) => {
                 let number =
@@ -54,8 +78,46 @@ impl Reader {
                 let at = files::fault_of_utf8(fault.as_bytes(), fault.utf8_error());
                 let spot = Spot::new(number, at..at);
                 self.faults.note(spot, "this is not UTF-8", "expected text in UTF-8");
+                false
             }
+        };
+        self.member_files.first.insert(path, Naming { tier: tier.to_owned(), spot, any });
+    }
+
+    /// A file that is named again is not read again: its keys are members already, of the tier that named
+    /// it first.
+    fn named_again(&mut self, path: &Path, spot: Spot, tier: &str) {
+        let Some(first) = self.member_files.first.get(path).filter(|first| first.any) else {
+            return;
+        };
+        if first.tier == tier {
+            self.model.repeated.push((spot, first.spot));
+            return;
         }
+        let found = format!(
+            "the keys of {} are members of two tiers, `{}` and `{tier}`",
+            path.display(),
+            first.tier
+        );
+        self.faults.note_second(spot, found, "name the file in one", first.spot);
+    }
+
+    fn unread(&mut self, path: &Path, spot: Spot, fault: &io::Error) {
+        let (found, expected) =
+            if fault.kind() == io::ErrorKind::FileTooLarge && self.member_files.bytes > 0 {
+                (
+                    format!(
+                        "with {} the files of members are larger than {} MiB together",
+                        path.display(),
+                        MAX_MEMBERS >> 20
+                    ),
+                    "list fewer keys; a tier that the program gives needs no list".to_owned(),
+                )
+            } else {
+                let found = format!("the file cannot be read: {fault}");
+                (found, format!("the file is {}", path.display()))
+            };
+        self.faults.note(spot, found, expected);
     }
 
     fn push_source(&mut self, path: &Path, text: &str, named: Spot) -> u32 {
@@ -66,11 +128,11 @@ impl Reader {
         number
     }
 
-    /// One key on a line; blank lines and those that begin with `#` are none.
-    fn lines(&mut self, path: &Path, text: &str, named: Spot, tier: &str) {
+    /// One key on a line; blank lines and those that begin with `#` are none. Whether there is any.
+    fn lines(&mut self, path: &Path, text: &str, named: Spot, tier: &str) -> bool {
         let number = self.push_source(path, text, named);
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut start = 0_usize;
+        let (mut start, mut any) = (0_usize, false);
         for line in text.split('\n') {
             let key = line.trim();
             if !key.is_empty() && !key.starts_with('#') {
@@ -79,9 +141,11 @@ impl Reader {
                 let spot = Spot::new(number, from..from.saturating_add(key.len()));
                 let key = OwnedKey::Text(self.normalized(key, spot));
                 self.model.members.push(Member { key, tier: tier.to_owned(), spot });
+                any = true;
             }
             start = start.saturating_add(line.len()).saturating_add(1);
         }
+        any
     }
 
     /// A key is of one tier. The same key twice in one tier counts once.
