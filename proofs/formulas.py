@@ -14,6 +14,7 @@ LOG = "algorithm/sliding_log.rs: SlidingLog::"
 COUNTER = "algorithm/sliding_window.rs: SlidingWindow::"
 TIME = "time.rs: Nanos::"
 PLAN = "step.rs: Terms::"
+STATE = "step/state.rs: Terms::"
 
 
 def sat_sub(a, b):
@@ -195,7 +196,7 @@ def moment(tolerance, stored, now):
     )
 
 
-@rust(PLAN + "is_stepped", "last.nanos_since(now) > self.tolerance")
+@rust(STATE + "is_stepped", "last.nanos_since(now) > self.tolerance")
 def is_stepped(tolerance, last, now):
     return nanos_since(last, now) > tolerance
 

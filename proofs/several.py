@@ -5,7 +5,7 @@ That a limit admits a cost from `wait` on and not before is proved with each alg
 """
 
 from book import claim, proof, whole
-from formulas import PLAN, larger, sat_sub
+from formulas import PLAN, STATE, larger, sat_sub
 from source import computed_by, rust
 from z3 import And, Bool, Bools, If, Implies, Not, Or
 
@@ -160,7 +160,7 @@ def the_longest_reset_is_told():
     )
 
 
-@rust(PLAN + "full_after",
+@rust(STATE + "full_after",
       "machine.figures(level, settled.at, arena).reset_after).max().unwrap_or(0)",
       "if longest == 0 { 0 } else { longest + u128::from(settled.behind) }")
 def full_after(resets, behind):
@@ -173,7 +173,7 @@ def full_after(resets, behind):
 @proof
 def a_slot_is_free_when_all_its_limits_are_new():
     """The time until it is free is that of the decision's reset: both are the longest."""
-    computed_by("step.rs: Terms::is_full", "store/room.rs: is_free")
+    computed_by("step/state.rs: Terms::is_full", "store/room.rs: is_free")
     *_, reset = decided()
     return claim(
         given=[*FACTS, *(figure >= 0 for figure in RESETS)],
@@ -181,7 +181,7 @@ def a_slot_is_free_when_all_its_limits_are_new():
     )
 
 
-@rust(PLAN + "owed", "share: most.share.max(owed.share), tokens: most.tokens.max(owed.tokens)")
+@rust(STATE + "owed", "share: most.share.max(owed.share), tokens: most.tokens.max(owed.tokens)")
 def owed(shares, tokens):
     share, most = 0, 0
     for one, other in zip(shares, tokens):
@@ -238,7 +238,7 @@ def who_owes_least_is_forgotten():
     )
 
 
-@rust(PLAN + "refund", "let mut most = 0;", "most = most.max(given);")
+@rust(STATE + "refund", "let mut most = 0;", "most = most.max(given);")
 def refunded(given):
     most = 0
     for one in given:

@@ -4,7 +4,7 @@ from arith import order, strict_order
 from book import claim, proof, whole
 from bucket import BUCKET, COST, DEBT, owing
 from formulas import (
-    BIAS, LOG, PLAN, Bucket, admits, age, age_of, charge, elapsed, fill_time, is_stepped, larger,
+    BIAS, LOG, PLAN, STATE, Bucket, admits, age, age_of, charge, elapsed, fill_time, is_stepped, larger,
     moment, reset_after, settle, stamp, verdict,
 )
 from source import computed_by, constant, quoted, rust
@@ -176,7 +176,7 @@ def lateness_is_added_to_the_wait_of_any_limit():
 
 
 IS_FULL = quoted(
-    PLAN + "is_full",
+    STATE + "is_full",
     "machines.all(|(limit, machine)| machine.settle(level(limit), at, arena) == 0)",
 )
 
@@ -185,7 +185,7 @@ IS_FULL = quoted(
 def the_way_until_a_slot_is_free_counts_from_the_reading():
     """`full_after` with `behind` is tight for the caller's readings: full then, not 1 ns earlier.
     """
-    computed_by(PLAN + "full_after", IS_FULL)
+    computed_by(STATE + "full_after", IS_FULL)
     here = at(STORED, NOW)
     reset = reset_after(BUCKET, settle(BUCKET, DEBT, elapsed(here)))
     full_after = If(reset == 0, 0, reset + here.behind)

@@ -2,22 +2,10 @@
 
 use brimful::{Key, Nanos};
 use brimful_config::{Config, Syntax};
+use brimful_testkit::trace::SplitMix64;
 
-struct Random(u64);
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-    fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len() as u64) as usize]
-    }
+fn pick<'a>(random: &mut SplitMix64, of: &[&'a str]) -> &'a str {
+    of[random.below(of.len() as u64) as usize]
 }
 
 const SEGMENTS: [&str; 12] =
@@ -27,7 +15,7 @@ const TEXTS: [&str; 16] = [
     "\u{301}",
 ];
 
-fn grant(random: &mut Random, n: usize) -> String {
+fn grant(random: &mut SplitMix64, n: usize) -> String {
     let grant = match random.below(6) {
         0 => "unlimited = true".to_owned(),
         1 => "blocked = true".to_owned(),
@@ -39,7 +27,7 @@ fn grant(random: &mut Random, n: usize) -> String {
     format!("{grant}{shadow}\n")
 }
 
-fn file(random: &mut Random) -> String {
+fn file(random: &mut SplitMix64) -> String {
     let mut text = String::new();
     for flag in ["trim", "fold_case", "nfc"] {
         if text.is_empty() {
@@ -51,7 +39,7 @@ fn file(random: &mut Random) -> String {
         "[policies.gold]\nlimit = \"7/h\"\n[policies.tried]\nlimit = \"8/h\"\nshadow = true\n",
     );
     let mut n = 0;
-    let mut grant = |random: &mut Random| {
+    let mut grant = |random: &mut SplitMix64| {
         n += 1;
         grant(random, n)
     };
@@ -64,22 +52,22 @@ fn file(random: &mut Random) -> String {
             if random.below(2) == 0 {
                 text.push_str(&format!(
                     "members = [\"{}\", [\"a\", \"{}\"]]\n",
-                    random.pick(&TEXTS),
-                    random.pick(&TEXTS)
+                    pick(random, &TEXTS),
+                    pick(random, &TEXTS)
                 ));
             }
         }
     }
     for _ in 0..random.below(4) {
         let key = match random.below(3) {
-            0 => format!("\"{}\"", random.pick(&TEXTS)),
-            1 => format!("[\"{}\", {}]", random.pick(&TEXTS), random.below(2)),
+            0 => format!("\"{}\"", pick(random, &TEXTS)),
+            1 => format!("[\"{}\", {}]", pick(random, &TEXTS), random.below(2)),
             _ => random.below(3).to_string(),
         };
         text.push_str(&format!("[[exact]]\nkey = {key}\n{}", grant(random)));
     }
     for _ in 0..random.below(7) {
-        let segments: Vec<&str> = (0..=random.below(3)).map(|_| random.pick(&SEGMENTS)).collect();
+        let segments: Vec<&str> = (0..=random.below(3)).map(|_| pick(random, &SEGMENTS)).collect();
         let mut pattern = segments.join(":");
         if random.below(3) == 0 {
             pattern.push_str(":**");
@@ -91,7 +79,7 @@ fn file(random: &mut Random) -> String {
 
 #[test]
 fn explanations_say_what_a_limiter_does() {
-    let mut random = Random(1);
+    let mut random = SplitMix64::new(1);
     let (mut good, mut bad) = (0, 0);
     for _ in 0..20_000 {
         let text = file(&mut random);
@@ -113,7 +101,7 @@ fn explanations_say_what_a_limiter_does() {
         let limiter = config.limiter().max_keys(100).build().unwrap();
         let now = Nanos::from_secs(1_000_000);
         for _ in 0..20 {
-            let (one, two) = (random.pick(&TEXTS), random.pick(&TEXTS));
+            let (one, two) = (pick(&mut random, &TEXTS), pick(&mut random, &TEXTS));
             let number = random.below(3);
             let parts = [
                 Key::Text(one),

@@ -4,21 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use brimful_config::{Config, Error, Syntax};
+use brimful_testkit::trace::SplitMix64;
 
-/// SplitMix64: the same changes in each run.
-struct Random(u64);
+/// The same changes in each run.
+struct Random(SplitMix64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % u64::try_from(end.max(1)).unwrap()).unwrap()
+        usize::try_from(self.0.below(u64::try_from(end).unwrap())).unwrap()
     }
 }
 
@@ -136,7 +129,7 @@ fn mutated(text: &str, random: &mut Random) -> String {
             _ => {
                 let digit = bytes[at..].iter().position(u8::is_ascii_digit).map(|n| at + n);
                 if let Some(at) = digit {
-                    let number = random.next() >> random.below(64);
+                    let number = random.0.next_u64() >> random.below(64);
                     bytes.splice(at..=at, number.to_string().into_bytes());
                 }
             }
@@ -179,7 +172,7 @@ fn run(names: &[&str], syntax: Syntax, seed: u64, count: usize) -> (usize, usize
     let folder = folder();
     let read = |name: &&str| std::fs::read_to_string(folder.join(name)).unwrap();
     let texts: Vec<String> = names.iter().map(read).collect();
-    let mut random = Random(seed);
+    let mut random = Random(SplitMix64::new(seed));
     let (mut accepted, mut refused) = (0, 0);
     for number in 0..count {
         let text = mutated(&texts[number % texts.len()], &mut random);

@@ -36,7 +36,8 @@ pub use tier::TierLimiter;
 ///
 /// Every verb takes `&self` and any [`AsKey`]; share a limiter by reference or in an `Arc`. All
 /// memory is allocated when it is built: no verb allocates, but for a policy that is new with
-/// [`try_acquire_with`](Self::try_acquire_with), and for other [rules](Self::set_rules), and none starts a thread or sets a timer.
+/// [`try_acquire_with`](Self::try_acquire_with), and for other [rules](Self::set_rules), and none starts
+/// a thread or sets a timer.
 ///
 /// Verbs without a time read the clock just before the key's set is locked or while it is, and once
 /// more when they had to wait for it, or find there that another call was made later: a thread that
@@ -130,7 +131,8 @@ impl Limiter {
     /// to patterns and default; each such request that would spend is counted
     /// ([`Stats::unknown_tier`]).
     ///
-    /// Looks the name up; where that matters, keep what it returns.
+    /// Looks the name up; where that matters, keep what it returns. Once rules were
+    /// [replaced](Self::set_rules), what was kept looks it up with each call; make another then.
     #[must_use]
     pub fn tier<'a>(&'a self, name: &'a str) -> TierLimiter<'a> {
         TierLimiter::new(self, name)

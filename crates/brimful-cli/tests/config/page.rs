@@ -60,9 +60,14 @@ fn written(test: &str) -> std::path::PathBuf {
 
 #[test]
 fn nothing_on_the_page_is_left_unchecked() {
-    let known = ["toml", "yaml", "text", "console", "rust"];
+    let known = ["toml", "yaml", "text", "console", "rust", "rust,no_run"];
     let unknown: Vec<_> = blocks().into_iter().filter(|(l, _)| !known.contains(l)).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
+    // A text is a file of members, and read with the file that names it.
+    for (_, name, _) in files().iter().filter(|(language, ..)| *language == "text") {
+        let names_it = format!("members_file = \"{name}\"");
+        assert!(files().iter().any(|(.., text)| text.contains(&names_it)), "nobody reads {name}");
+    }
 }
 
 #[test]

@@ -33,7 +33,8 @@ impl Limiter {
     /// ([`LimiterBuilder::max_limits`](crate::LimiterBuilder::max_limits)), without entries for sliding
     /// logs or with fewer than a policy has logs
     /// ([`LimiterBuilder::max_log_entries`](crate::LimiterBuilder::max_log_entries)), or, under
-    /// [`Overflow::Share`](crate::Overflow::Share), for fewer policies. The old rules stay in force then, and nothing has changed.
+    /// [`Overflow::Share`](crate::Overflow::Share), for fewer policies. The old rules stay in force then,
+    /// and nothing has changed.
     ///
     /// ```
     /// use brimful::{Limit, Limiter, Nanos};
