@@ -29,8 +29,16 @@ pub enum Denial {
     Blocked,
     /// There was no place to remember the key, and the limiter was told to refuse then
     /// ([`Overflow::Refuse`](crate::Overflow::Refuse)), or the memory of the logs was used up, or one
-    /// call named more keys than there are slots.
+    /// call named more keys than there are slots, or there are as many open
+    /// [`Reservation`](crate::Reservation)s as the limiter was built for.
     StoreFull,
+    /// Others wait for the key's tokens; the hint is that of a newcomer at the end of their queue.
+    Queued,
+    /// The queue of the key, or all queues together, hold as many as the limiter was built for. The hint
+    /// says when the first of the key's own queue is granted; a place may be free sooner.
+    QueueFull,
+    /// Nobody waits any more: the limiter was [closed](crate::Limiter::close), or dropped.
+    Closed,
 }
 
 /// The answer to one request: allowed or denied, and all that a client can be told about it.
@@ -118,6 +126,9 @@ impl Decision {
         would_deny: false,
         origin: Origin::NONE,
     };
+
+    /// Waiting has ended.
+    pub(crate) const CLOSED: Self = Self { denial: Some(Denial::Closed), ..Self::BLOCKED };
 
     /// No place for the key before `wait` has passed.
     pub(crate) const fn store_full(wait: Duration, origin: Origin) -> Self {

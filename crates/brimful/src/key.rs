@@ -285,3 +285,46 @@ tuple_as_key!(A, B, C, D, E);
 tuple_as_key!(A, B, C, D, E, G);
 tuple_as_key!(A, B, C, D, E, G, H);
 tuple_as_key!(A, B, C, D, E, G, H, I);
+
+/// A key that is kept by whoever holds a receipt for it.
+#[cfg(feature = "std")]
+#[derive(Clone)]
+pub(crate) enum OwnedKey {
+    Bytes(Box<[u8]>),
+    Text(Box<str>),
+    /// What needs no memory of its own.
+    Plain(Key<'static>),
+    Parts(Box<[Self]>),
+}
+
+#[cfg(feature = "std")]
+impl OwnedKey {
+    pub(crate) fn new(key: Key<'_>) -> Self {
+        match key {
+            Key::Bytes(bytes) => Self::Bytes(bytes.into()),
+            Key::Text(text) => Self::Text(text.into()),
+            Key::Unsigned(number) => Self::Plain(Key::Unsigned(number)),
+            Key::Negative(distance) => Self::Plain(Key::Negative(distance)),
+            Key::Ip(prefix) => Self::Plain(Key::Ip(prefix)),
+            Key::Parts(parts) => Self::Parts(parts.iter().copied().map(Self::new).collect()),
+        }
+    }
+
+    /// Calls `f` once with the key. (Parts of parts have to be borrowed from somewhere: each level is a call.)
+    pub(crate) fn lend(&self, f: &mut dyn FnMut(Key<'_>)) {
+        match self {
+            Self::Bytes(bytes) => f(Key::Bytes(bytes)),
+            Self::Text(text) => f(Key::Text(text)),
+            Self::Plain(key) => f(*key),
+            Self::Parts(parts) => Self::lend_parts(parts, &[], f),
+        }
+    }
+
+    fn lend_parts(left: &[Self], lent: &[Key<'_>], f: &mut dyn FnMut(Key<'_>)) {
+        let Some((first, left)) = left.split_first() else { return f(Key::Parts(lent)) };
+        first.lend(&mut |key| {
+            let lent: Vec<Key<'_>> = lent.iter().copied().chain([key]).collect();
+            Self::lend_parts(left, &lent, f);
+        });
+    }
+}

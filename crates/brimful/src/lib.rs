@@ -149,7 +149,10 @@ pub use key::{AsKey, IpPrefix, Key};
 pub use keyless::KeylessLimiter;
 pub use limit::{Algorithm, Limit};
 #[cfg(feature = "std")]
-pub use limiter::{AllDecision, Limiter, LimiterBuilder, TierLimiter};
+pub use limiter::{
+    AllDecision, Limiter, LimiterBuilder, Progress, Queued, Reservation, Settlement, TierLimiter,
+    Turn,
+};
 pub use meter::Meter;
 pub use policy::Policy;
 #[cfg(feature = "std")]

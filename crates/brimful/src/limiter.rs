@@ -6,8 +6,10 @@ mod given;
 mod many;
 #[cfg(brimful_model)]
 mod model;
+mod reserve;
 mod rules;
 mod tier;
+mod wait;
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,21 +25,23 @@ use crate::rows::{self, Caller, Row, Rows, Tier, Wanted};
 use crate::rules::Rules;
 use crate::stats::{DecisionCounters, Stats};
 use crate::step::{Answer, Outcome};
-use crate::store::{Request, Store};
+use crate::store::{Aim, Request, Store};
 use crate::sync::{self, Mutex, RwLock};
 use crate::time::Nanos;
 use rules::Replacing;
 
 pub use all::AllDecision;
 pub use builder::LimiterBuilder;
+pub use reserve::{Reservation, Settlement};
 pub use tier::TierLimiter;
+pub use wait::{Progress, Queued, Turn};
 
 /// A keyed rate limiter with a bounded number of keys.
 ///
 /// Every verb takes `&self` and any [`AsKey`]; share a limiter by reference or in an `Arc`. All
 /// memory is allocated when it is built: no verb allocates, but for a policy that is new with
-/// [`try_acquire_with`](Self::try_acquire_with), and for other [rules](Self::set_rules), and none starts
-/// a thread or sets a timer.
+/// [`try_acquire_with`](Self::try_acquire_with), for other [rules](Self::set_rules), and for open
+/// [reservations](Self::reserve) and those who [wait](Self::enqueue). None starts a thread or sets a timer.
 ///
 /// Verbs without a time read the clock just before the key's set is locked or while it is, and once
 /// more when they had to wait for it, or find there that another call was made later: a thread that
@@ -202,7 +206,7 @@ impl Limiter {
     /// that owes nothing any more.)
     pub fn reset(&self, key: impl AsKey) -> bool {
         let fingerprint = key.with_key(|key| self.secret.fingerprint(key));
-        self.store.reset(fingerprint, &self.rows)
+        self.store.reset(&self.look_at(fingerprint, || self.clock.now()))
     }
 
     /// The policy that a decision of this limiter was made by; `None` when it came with the call
@@ -239,6 +243,7 @@ impl Limiter {
         let counters = self.store.counters();
         let number = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
         let (given_policies, max_given_policies) = self.rows.given();
+        let (waiters, reservations) = self.store.beside();
         Stats {
             max_keys: self.max_keys,
             slots: number(figures.slots),
@@ -256,6 +261,8 @@ impl Limiter {
             store_full: counters.refused.value(),
             shared: counters.shared.value(),
             left_shared: counters.left_shared.value(),
+            waiters,
+            reservations,
             log_entries: number(figures.log_entries),
             max_log_entries: number(self.max_log_entries),
             resolved: self.counters.resolved(),
@@ -296,7 +303,9 @@ impl Limiter {
         now: impl Fn() -> Nanos,
     ) -> A {
         let wanted = Wanted::ByRules(caller);
-        let request = || Request { fingerprint, cost, peek, now: &now, rows: &self.rows, wanted };
+        let aim = Aim::Charge;
+        let request =
+            || Request { fingerprint, cost, peek, now: &now, rows: &self.rows, wanted, aim };
         let answer: A = match self.store.known_plain(&request()) {
             Some(answer) => answer,
             None => self.decide_any(&key, caller.named, &request()),
@@ -315,7 +324,10 @@ impl Limiter {
         named: Tier,
         request: &Request<'_, N>,
     ) -> A {
-        let is_tried = self.store.is_plain() && self.rows.are_briefed() && self.rows.are_fixed();
+        let is_tried = self.store.is_plain()
+            && self.rows.are_briefed()
+            && self.rows.are_fixed()
+            && !self.store.has_beside();
         let known = if is_tried { None } else { self.store.known(request) };
         known.unwrap_or_else(|| self.resolve(key, named, request))
     }
@@ -336,8 +348,8 @@ impl Limiter {
             return self.fixed(row).into();
         }
         let wanted = Wanted::ByRules(in_force.caller(named));
-        let Request { fingerprint, cost, peek, ref now, rows, .. } = *request;
-        let request = Request { fingerprint, cost, peek, now, rows, wanted };
+        let Request { fingerprint, cost, peek, ref now, rows, aim, .. } = *request;
+        let request = Request { fingerprint, cost, peek, now, rows, wanted, aim };
         match self.store.newcomer_plain(row, &request) {
             Some(answer) => answer,
             None => self.store.newcomer(row, &request).into(),
@@ -372,10 +384,33 @@ impl Limiter {
 
     fn give_back(&self, key: impl AsKey, tokens: u64, now: impl Fn() -> Nanos) -> u64 {
         let fingerprint = key.with_key(|key| self.secret.fingerprint(key));
-        let wanted = Wanted::ByRules(self.anybody());
-        let rows = &self.rows;
-        let request = Request { fingerprint, cost: 0, peek: false, now, rows, wanted };
-        self.store.refund(tokens, &request)
+        self.store.refund(tokens, &self.look_at(fingerprint, now))
+    }
+
+    /// A request that charges nothing by itself.
+    fn look_at<N: Fn() -> Nanos>(&self, fingerprint: u64, now: N) -> Request<'_, N> {
+        let (rows, wanted) = (&self.rows, Wanted::ByRules(self.anybody()));
+        Request { fingerprint, cost: 0, peek: false, now, rows, wanted, aim: Aim::Charge }
+    }
+
+    /// Decides for a key with another aim than to charge it: the long way.
+    fn decide_aim(
+        &self,
+        (fingerprint, key): (u64, impl AsKey),
+        cost: u64,
+        aim: Aim<'_>,
+        caller: Caller,
+        now: impl Fn() -> Nanos,
+    ) -> Decision {
+        let (rows, wanted) = (&self.rows, Wanted::ByRules(caller));
+        let request = Request { fingerprint, cost, peek: false, now: &now, rows, wanted, aim };
+        let known = self.store.known(&request);
+        known.unwrap_or_else(|| self.resolve(key, caller.named, &request))
+    }
+
+    /// Callers who name that tier, as the rules in force see them.
+    fn caller(&self, named: Tier) -> Caller {
+        sync::read(&self.rules).caller(named)
     }
 }
 

@@ -255,6 +255,10 @@ pub struct Stats {
     /// Keys that got a slot while their policy's shared state was owing: the most that can have
     /// left that state for a full one of their own.
     pub left_shared: u64,
+    /// Those who wait.
+    pub waiters: u64,
+    /// Open reservations, and grants of which those who waited did not hear yet.
+    pub reservations: u64,
     /// Entries that sliding logs hold, expired ones that were not yet found included.
     pub log_entries: u64,
     /// Entries that all sliding logs together can hold.

@@ -16,6 +16,8 @@
 mod answer;
 mod carry;
 mod plan;
+#[cfg(feature = "std")]
+mod receipts;
 mod state;
 
 use alloc::boxed::Box;
@@ -31,6 +33,8 @@ pub(crate) use answer::{Answer, Outcome};
 #[cfg(feature = "std")]
 pub(crate) use carry::Look;
 pub(crate) use plan::Plan;
+#[cfg(feature = "std")]
+pub(crate) use receipts::Receipts;
 
 /// Backward readings of up to this, or the longest fill time or window of the key's limits, are
 /// ordinary disorder; beyond it the clock was stepped.

@@ -321,6 +321,14 @@ impl Machine {
         }
     }
 
+    /// The same level with what it holds in another arena, as far as that has room.
+    pub(crate) fn copied(&self, level: u128, from: &Arena, to: &mut Arena) -> u128 {
+        match self {
+            Self::SlidingLog(_) => SlidingLog::copied(Handle::unpack(level), from, to).pack(),
+            _ => level,
+        }
+    }
+
     /// The figures of a settled level.
     pub(crate) fn figures(&self, settled: u128, at: Moment, arena: &Arena) -> Figures {
         let (remaining, reset_after) = match self {

@@ -207,6 +207,27 @@ impl SlidingLog {
         }
     }
 
+    /// The same log in another arena, as far as that has room.
+    pub(crate) fn copied(log: Handle, from: &Arena, to: &mut Arena) -> Handle {
+        let mut copy = Handle::default();
+        let mut index = log.oldest;
+        while log.total > copy.total && index != Arena::NONE {
+            let Run { time, count, next } = from.run(index);
+            let taken = to.take(time, count);
+            if taken == Arena::NONE || count == 0 {
+                break;
+            }
+            match copy.total {
+                0 => copy.oldest = taken,
+                _ => to.update(copy.newest, |run| run.next = taken),
+            }
+            copy.newest = taken;
+            copy.total = copy.total.saturating_add(count);
+            index = next;
+        }
+        copy
+    }
+
     /// How many runs the log holds, counted up to `most`.
     pub(crate) fn runs_held(log: Handle, most: usize, arena: &Arena) -> usize {
         Self::runs_freed(log, Handle::default(), most, arena)

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::rules::{Replacing, SharedPlaces, placed};
 use super::{InForce, Limiter};
@@ -13,7 +14,7 @@ use crate::policy::Policy;
 use crate::rows::{self, RetiredIndex, Row, Rows};
 use crate::rules::Rules;
 use crate::stats::DecisionCounters;
-use crate::store::{Overflow, Shape, Store};
+use crate::store::{Bounds, Overflow, Shape, Store};
 use crate::sync::{Mutex, RwLock};
 
 /// Builds a [`Limiter`].
@@ -41,6 +42,10 @@ pub struct LimiterBuilder {
     max_log_entries: Option<u64>,
     max_given: u64,
     max_limits: Option<u64>,
+    max_reservations: u64,
+    max_waiters: u64,
+    max_waiters_per_key: u64,
+    max_wait: Duration,
     secret: Option<[u64; 2]>,
     /// `None`: the system's. It is made when the limiter is, because where there is none, making it
     /// panics.
@@ -55,6 +60,18 @@ impl LimiterBuilder {
     /// Policies that may come with calls at one time when nothing else is said.
     pub const DEFAULT_MAX_GIVEN: u64 = 1024;
 
+    /// Reservations that may be open at one time when nothing else is said.
+    pub const DEFAULT_MAX_RESERVATIONS: u64 = 1_000_000;
+
+    /// Those who may wait at one time when nothing else is said.
+    pub const DEFAULT_MAX_WAITERS: u64 = 100_000;
+
+    /// Those who may wait for one key when nothing else is said.
+    pub const DEFAULT_MAX_WAITERS_PER_KEY: u64 = 1_000;
+
+    /// The longest that one may have to wait when nothing else is said.
+    pub const DEFAULT_MAX_WAIT: Duration = Duration::from_secs(3_600);
+
     pub(super) fn new(rules: Rules) -> Self {
         Self {
             rules,
@@ -63,6 +80,10 @@ impl LimiterBuilder {
             max_log_entries: None,
             max_given: Self::DEFAULT_MAX_GIVEN,
             max_limits: None,
+            max_reservations: Self::DEFAULT_MAX_RESERVATIONS,
+            max_waiters: Self::DEFAULT_MAX_WAITERS,
+            max_waiters_per_key: Self::DEFAULT_MAX_WAITERS_PER_KEY,
+            max_wait: Self::DEFAULT_MAX_WAIT,
             secret: None,
             clock: None,
         }
@@ -122,6 +143,38 @@ impl LimiterBuilder {
         self
     }
 
+    /// How many [`Reservation`](crate::Reservation)s may be open at one time, by default 1,000,000. One more is
+    /// denied with [`Denial::StoreFull`](crate::Denial::StoreFull). Their memory is allocated as they come.
+    #[must_use]
+    pub fn max_reservations(mut self, max_reservations: u64) -> Self {
+        self.max_reservations = max_reservations;
+        self
+    }
+
+    /// How many may [wait](Limiter::enqueue) at one time, by default 100,000. One more is refused with
+    /// [`Denial::QueueFull`](crate::Denial::QueueFull). Their memory is allocated as they come.
+    #[must_use]
+    pub fn max_waiters(mut self, max_waiters: u64) -> Self {
+        self.max_waiters = max_waiters;
+        self
+    }
+
+    /// How many may wait for one key at one time, by default 1,000. One more is refused with
+    /// [`Denial::QueueFull`](crate::Denial::QueueFull).
+    #[must_use]
+    pub fn max_waiters_per_key(mut self, max_waiters_per_key: u64) -> Self {
+        self.max_waiters_per_key = max_waiters_per_key;
+        self
+    }
+
+    /// The longest that anybody may have to wait, by default an hour. Who would have to wait longer is refused
+    /// at once.
+    #[must_use]
+    pub fn max_wait(mut self, max_wait: Duration) -> Self {
+        self.max_wait = max_wait;
+        self
+    }
+
     /// Where verbs without a time get it from; by default a [`SystemClock`](crate::SystemClock), asked
     /// as its page says. (One that is passed here is asked in each call.)
     #[must_use]
@@ -164,6 +217,12 @@ impl LimiterBuilder {
             policies: places.len().saturating_add(max_given),
             log_entries: 0,
             overflow: self.overflow,
+            bounds: Bounds {
+                waiters: self.max_waiters,
+                waiters_per_key: self.max_waiters_per_key,
+                wait: self.max_wait.as_nanos(),
+                receipts: self.max_reservations,
+            },
         };
         shape.log_entries = log_entries(fixed, &shape, self.max_log_entries)?;
         let store = Store::new(&shape)?;
@@ -209,6 +268,10 @@ impl fmt::Debug for LimiterBuilder {
             .field("max_log_entries", &self.max_log_entries)
             .field("max_given", &self.max_given)
             .field("max_limits", &self.max_limits)
+            .field("max_reservations", &self.max_reservations)
+            .field("max_waiters", &self.max_waiters)
+            .field("max_waiters_per_key", &self.max_waiters_per_key)
+            .field("max_wait", &self.max_wait)
             .field("clock", &self.clock)
             .finish_non_exhaustive()
     }

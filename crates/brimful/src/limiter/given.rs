@@ -7,7 +7,7 @@ use crate::key::AsKey;
 use crate::policy::Policy;
 use crate::rows::Wanted;
 use crate::step::Plan;
-use crate::store::Request;
+use crate::store::{Aim, Request};
 use crate::time::Nanos;
 
 impl Limiter {
@@ -79,7 +79,8 @@ impl Limiter {
         }
         let (row, rows) = (given.row, &self.rows);
         let wanted = Wanted::Given(row);
-        let request = Request { fingerprint, cost, peek: false, now: || now, rows, wanted };
+        let aim = Aim::Charge;
+        let request = Request { fingerprint, cost, peek: false, now: || now, rows, wanted, aim };
         Ok(self.store.known(&request).unwrap_or_else(|| self.store.newcomer(row, &request)))
     }
 

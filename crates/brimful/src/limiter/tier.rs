@@ -1,6 +1,8 @@
 //! A limiter as the callers of one tier see it.
 
-use super::{AllDecision, Limiter};
+use std::time::Duration;
+
+use super::{AllDecision, Limiter, Queued, Reservation};
 use crate::decision::Decision;
 use crate::error::Error;
 use crate::key::AsKey;
@@ -113,6 +115,55 @@ impl<'a> TierLimiter<'a> {
         self.decide(key, cost, true, || now)
     }
 
+    /// As [`Limiter::reserve`].
+    ///
+    /// # Errors
+    /// As [`Limiter::reserve`].
+    pub fn reserve(&self, key: impl AsKey, cost: u64) -> Result<Reservation<'a>, Decision> {
+        self.limiter.reserve_for(key, cost, self.caller(cost), || self.limiter.clock.now())
+    }
+
+    /// As [`Limiter::reserve_at`].
+    ///
+    /// # Errors
+    /// As [`Limiter::reserve`].
+    pub fn reserve_at(
+        &self,
+        key: impl AsKey,
+        cost: u64,
+        now: Nanos,
+    ) -> Result<Reservation<'a>, Decision> {
+        self.limiter.reserve_for(key, cost, self.caller(cost), || now)
+    }
+
+    /// As [`Limiter::enqueue`].
+    ///
+    /// # Errors
+    /// As [`Limiter::enqueue`].
+    pub fn enqueue(
+        &self,
+        key: impl AsKey,
+        cost: u64,
+        within: Option<Duration>,
+    ) -> Result<Queued<'a>, Decision> {
+        let now = || self.limiter.clock.now();
+        self.limiter.enqueue_for(key, (cost, within), self.caller(cost), now)
+    }
+
+    /// As [`Limiter::enqueue_at`].
+    ///
+    /// # Errors
+    /// As [`Limiter::enqueue`].
+    pub fn enqueue_at(
+        &self,
+        key: impl AsKey,
+        cost: u64,
+        within: Option<Duration>,
+        now: Nanos,
+    ) -> Result<Queued<'a>, Decision> {
+        self.limiter.enqueue_for(key, (cost, within), self.caller(cost), || now)
+    }
+
     /// As [`Limiter::try_acquire_all`].
     ///
     /// # Errors
@@ -154,11 +205,17 @@ impl<'a> TierLimiter<'a> {
         peek: bool,
         now: impl Fn() -> Nanos,
     ) -> A {
+        let caller = self.caller(if peek { 0 } else { cost });
+        self.limiter.decide(key, cost, peek, caller, now)
+    }
+
+    /// Who calls, counted when the rules do not know the tier and something is to be charged.
+    fn caller(&self, cost: u64) -> Caller {
         let seen = self.seen();
-        if !seen.is_known && !peek && cost > 0 {
+        if !seen.is_known && cost > 0 {
             self.limiter.counters.count_unknown_tier();
         }
-        self.limiter.decide(key, cost, peek, seen.caller, now)
+        seen.caller
     }
 }
 

@@ -12,9 +12,10 @@ mod locked;
 mod places;
 
 use super::attempt::Effort;
+use super::beside::Wakes;
 use super::room::ROUNDS;
 use super::sweep::Hand;
-use super::{Request, Store};
+use super::{Aim, Request, Store};
 use crate::decision::Decision;
 use crate::rows::{Held, Rows, Wanted};
 use crate::time::Nanos;
@@ -155,6 +156,7 @@ impl Store {
             let (first, second) = self.candidates(charge.fingerprint);
             [first, second]
         });
+        let mut wakes = Wakes::default();
         let mut sets = Locked::new(&self.sets, candidates);
         let asked = self.unasked(call, &sets);
         if asked.contains(&true) {
@@ -172,7 +174,7 @@ impl Store {
         let mut runs = self.runs();
         let Call { charges, wanted, .. } = *call;
         let together = Together { store: self, charges, wanted, rows: &rows, now, effort };
-        together.decide(&mut sets, shared.as_mut(), runs.get())
+        together.decide(&mut sets, shared.as_mut(), (&mut wakes, runs.get()))
     }
 
     /// Of which keys the rules have to be asked: those without a slot, or with one that was
@@ -198,7 +200,7 @@ impl<N: Fn() -> Nanos> Call<'_, N> {
         let Self { rows, wanted, now, .. } = self;
         let (fingerprint, cost) =
             self.charges.get(key).map_or((0, 0), |charge| (charge.fingerprint, charge.cost));
-        Request { fingerprint, cost, peek: false, now, rows, wanted: *wanted }
+        Request { fingerprint, cost, peek: false, now, rows, wanted: *wanted, aim: Aim::Charge }
     }
 }
 

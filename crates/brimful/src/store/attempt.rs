@@ -1,12 +1,14 @@
 //! One try to decide for a key with both of its sets locked.
 
 use super::full::Full;
-use super::room::is_free;
-use super::{Pair, Request, Set, Slot, Store, is_done};
+use core::cell::Cell;
+
+use super::beside::{Wait, Wakes};
+use super::{Aim, Pair, Request, Set, Slot, Store, is_done};
 use crate::algorithm::arena::Arena;
 use crate::decision::{Decision, Origin};
 use crate::rows::{Held, Rows};
-use crate::step::{Look, Plan, State, Step};
+use crate::step::{Look, Plan, Step};
 use crate::time::{Nanos, span};
 
 /// How far to go for a place: without force, only what is empty or as good as new is taken; with
@@ -27,6 +29,8 @@ pub(super) enum Attempt {
     NoSlot(Decision),
     /// It would be admitted, but the arena is full.
     NoRuns,
+    /// The rules have to be asked first.
+    Unresolved,
 }
 
 impl Attempt {
@@ -47,11 +51,24 @@ impl Store {
     /// Finds the key after all, or a place for it, and decides.
     pub(super) fn attempt<N: Fn() -> Nanos>(
         &self,
-        row: u32,
+        row: Option<u32>,
         request: &Request<'_, N>,
         effort: Effort,
     ) -> Attempt {
-        let Request { fingerprint, cost, wanted, .. } = *request;
+        let mut wakes = Wakes::default();
+        let attempt = self.attempt_locked(row, request, effort, &mut wakes);
+        self.tidy(wakes.runs, request);
+        attempt
+    }
+
+    fn attempt_locked<N: Fn() -> Nanos>(
+        &self,
+        row: Option<u32>,
+        request: &Request<'_, N>,
+        effort: Effort,
+        wakes: &mut Wakes,
+    ) -> Attempt {
+        let Request { fingerprint, cost, wanted, aim, .. } = *request;
         let look = request.peek || cost == 0;
         let mut pair = self.lock_pair(fingerprint);
         let rows = request.rows.hold();
@@ -63,14 +80,18 @@ impl Store {
         let found: Option<Slot> = pair.find(fingerprint).and_then(|(set, slot)| set.read(slot));
         let old =
             found.filter(|slot| !rows.serves(slot.row, wanted) || is_done(&rows, slot, now, arena));
-        let row = if old.is_none() { found.map_or(row, |slot| slot.row) } else { row };
+        let row = if old.is_none() { found.map(|slot| slot.row).or(row) } else { row };
+        let Some(row) = row else { return Attempt::Unresolved };
         let Some(plan) = rows.plan(row) else {
             // Never seen: rows of the rules are always there, and the call has its own in use.
             return Attempt::Decided(Decision::BLOCKED);
         };
-        let slot = match old {
-            None => found.unwrap_or(Slot { fingerprint, row, state: State::new(now) }),
+        let mut slot = match old {
+            None => found.unwrap_or(Slot::new(fingerprint, row, now)),
             Some(old) if look => {
+                if let Some(decision) = self.look_beside(&old, cost, &rows, now, arena) {
+                    return Attempt::Decided(decision);
+                }
                 return full.look_with(&mut pair, old, plan, cost, effort, arena);
             }
             Some(_) => match full.carry(&mut pair, (row, plan), cost, effort, arena) {
@@ -78,8 +99,29 @@ impl Store {
                 Err(refused) => return Attempt::without_runs(refused),
             },
         };
+        if slot.is_marked {
+            let decided = match look {
+                true => self.look_beside(&slot, cost, &rows, now, arena),
+                false => full.stand_back(&mut pair, &mut slot, plan, request, wakes, arena),
+            };
+            if let Some(decision) = decided {
+                return Attempt::Decided(decision);
+            }
+        }
         let home = Home { slot, plan, is_known: found.is_some() };
-        full.settle_in(&mut pair, home, (cost, look), effort, arena)
+        full.settle_in(&mut pair, home, (cost, look, aim), effort, (wakes, arena))
+    }
+
+    /// What a look at a key is told for which others wait, by the limits under which they do.
+    fn look_beside(
+        &self,
+        slot: &Slot,
+        cost: u64,
+        rows: &Held<'_>,
+        now: Nanos,
+        arena: &mut Arena,
+    ) -> Option<Decision> {
+        self.beside.look(slot, cost, (rows.plan(slot.row)?, now, arena))
     }
 
     /// Decides against the state that all keys of the policy without a slot share.
@@ -108,7 +150,7 @@ impl Store {
         }
         let content = set.read(0);
         let is_new = content.is_none();
-        let mut content = content.unwrap_or(Slot { fingerprint: 0, row, state: State::new(now) });
+        let mut content = content.unwrap_or(Slot::new(0, row, now));
         let step = plan.decide(&content.state, request.cost, now, arena);
         if step.ruling.runs > arena.room() {
             let wait = plan.full_after(&content.state, now, arena);
@@ -130,7 +172,7 @@ impl Store {
         let Some(set) = self.lock_shared(row, request.rows) else { return false };
         let rows = request.rows.hold();
         let now = (request.now)();
-        !is_free(&set, 0, &rows, now, self.runs().get())
+        !self.is_free(&set, 0, &rows, now, self.runs().get())
     }
 
     fn lock_shared(&self, row: u32, rows: &Rows) -> Option<Set<'_>> {
@@ -195,7 +237,7 @@ impl Full<'_> {
             let content = set.read(slot)?;
             Some((content, self.rows.plan(content.row)?))
         };
-        let fresh = Slot { fingerprint: self.fingerprint, row, state: State::new(self.now) };
+        let fresh = Slot::new(self.fingerprint, row, self.now);
         let Some((content, old)) = own(pair) else { return Ok(fresh) };
         let mut look = plan.look(old, &content.state, cost, self.now, arena);
         if look.runs > arena.room() {
@@ -208,7 +250,8 @@ impl Full<'_> {
         }
         self.find_runs(pair, look.runs, plan, effort, false, arena)?;
         let Some((content, old)) = own(pair) else { return Ok(fresh) };
-        let slot = Slot { state: plan.carry(old, &content.state, self.now, arena), ..fresh };
+        let mut slot = Slot { row, ..content };
+        self.store.beside.carry((plan, old), &mut slot, self.now, arena);
         if let Some((set, place)) = pair.find(self.fingerprint) {
             set.write(place, &slot);
             self.rows.remove_user(content.row);
@@ -265,17 +308,84 @@ impl Full<'_> {
         }
     }
 
+    /// Grants those who wait for the key and are due, and says what the call is told while others still
+    /// wait; `None` when nobody does any more.
+    fn stand_back<N>(
+        &self,
+        pair: &mut Pair<'_>,
+        slot: &mut Slot,
+        plan: &Plan,
+        request: &Request<'_, N>,
+        wakes: &mut Wakes,
+        arena: &mut Arena,
+    ) -> Option<Decision> {
+        let cost = request.cost;
+        let before = slot.state.last;
+        let scene = (plan, self.now, arena);
+        let decided = self.store.beside.visit(slot, scene, wakes, |visit| {
+            let denied = visit.deny(cost)?;
+            match request.aim {
+                Aim::UpTo(_) => None,
+                Aim::Wait(wait, place) => Some(visit.line_up(cost, wait).map_or_else(
+                    |refused| refused,
+                    |queued| {
+                        place.set(Some(queued));
+                        denied
+                    },
+                )),
+                Aim::Charge | Aim::Reserve(_) => Some(denied),
+            }
+        });
+        if let Some((set, place)) = pair.find(self.fingerprint) {
+            set.write(place, slot);
+            self.store.note_step(before, slot.state.last);
+        }
+        decided
+    }
+
+    /// Puts a call that its limits deny for now in line, and says what it is told: that it waits, or why not.
+    fn line_up(
+        &self,
+        pair: &mut Pair<'_>,
+        home: &mut Home<'_>,
+        (cost, wait, queued): (u64, Wait, &Cell<Option<(u64, Nanos)>>),
+        wakes: &mut Wakes,
+        arena: &mut Arena,
+    ) -> Option<Decision> {
+        let (set, place) = pair.find(self.fingerprint)?;
+        let before = home.slot.state.last;
+        let scene = (home.plan, self.now, arena);
+        let result = self.store.beside.visit(&mut home.slot, scene, wakes, |visit| {
+            visit.line_up(cost, wait).map(|place| queued.set(Some(place)))
+        });
+        set.write(place, &home.slot);
+        self.store.note_step(before, home.slot.state.last);
+        result.err()
+    }
+
     /// Decides for a key by the limits that it has now, and finds what it takes to remember that.
     fn settle_in(
         &self,
         pair: &mut Pair<'_>,
-        home: Home<'_>,
-        (cost, look): (u64, bool),
+        mut home: Home<'_>,
+        (mut cost, mut look, aim): (u64, bool, Aim<'_>),
         effort: Effort,
-        arena: &mut Arena,
+        (wakes, arena): (&mut Wakes, &mut Arena),
     ) -> Attempt {
+        if let Aim::UpTo(most) = aim {
+            let left = home.plan.decide(&home.slot.state, 0, self.now, arena).decision.remaining;
+            cost = cost.min(left);
+            most.set(cost);
+        }
+        let mut step = home.plan.decide(&home.slot.state, cost, self.now, arena);
+        if let Aim::Wait(wait, queued) = aim
+            && step.decision.is_denied()
+        {
+            let refused = self.line_up(pair, &mut home, (cost, wait, queued), wakes, arena);
+            return Attempt::Decided(refused.unwrap_or(step.decision));
+        }
         let Home { slot: mut home, plan, is_known } = home;
-        let mut step = plan.decide(&home.state, cost, self.now, arena);
+        look |= cost == 0;
         if !is_known && !step.ruling.is_written() {
             // Looks and denials never take a slot.
             return Attempt::Decided(step.decision);
@@ -310,7 +420,20 @@ impl Full<'_> {
         if look {
             return Attempt::Decided(step.decision);
         }
-        plan.apply(&mut home.state, &step.ruling, arena);
+        let beside = &self.store.beside;
+        let receipt = match aim {
+            Aim::Reserve(receipt) if step.decision.is_allowed() => Some(receipt),
+            _ => None,
+        };
+        if receipt.is_some() && !beside.claim_receipt() {
+            // In that time all that is owed now is paid, and receipts for it are worth nothing.
+            let wait = plan.longest_period().into();
+            return Attempt::Decided(self.store.refuse(wait, plan.origin, false));
+        }
+        let id = beside.apply(plan, &mut home, &step.ruling, arena, receipt.is_some());
+        if let Some(receipt) = receipt {
+            receipt.set(id);
+        }
         self.put(pair, place, &home, arena);
         Attempt::Written { step, is_new: !is_known }
     }

@@ -1,7 +1,6 @@
 //! What a newcomer meets in its two sets, and what a full store does with it.
 
 use super::attempt::Effort;
-use super::room::{free_slot, trial_slot};
 use super::{Overflow, Pair, Set, Slot, Store};
 use crate::algorithm::Owed;
 use crate::algorithm::arena::Arena;
@@ -47,14 +46,24 @@ impl Full<'_> {
             self.anchor(pair, arena);
         }
         match self.store.overflow {
-            Overflow::Evict if peek => Ok(None),
-            Overflow::Evict => Ok(self.evict(pair, false, arena)),
-            Overflow::Refuse => {
-                let wait = self.wait_for_slot(pair, arena);
-                Err(Some(self.store.refuse(wait, step.decision.origin, peek)))
-            }
+            Overflow::Evict if peek && self.has_candidate(pair) => Ok(None),
+            Overflow::Evict => match self.evict(pair, false, arena).filter(|_| !peek) {
+                Some(place) => Ok(Some(place)),
+                // Others wait for all keys there.
+                None => Err(Some(self.refuse_for_slot(pair, step, peek, arena))),
+            },
+            Overflow::Refuse => Err(Some(self.refuse_for_slot(pair, step, peek, arena))),
             Overflow::Share => Err(None),
         }
+    }
+
+    fn refuse_for_slot(&self, pair: &Pair<'_>, step: &Step, peek: bool, arena: &Arena) -> Decision {
+        let wait = self.wait_for_slot(pair, arena);
+        self.store.refuse(wait, step.decision.origin, peek)
+    }
+
+    fn has_candidate(&self, pair: &mut Pair<'_>) -> bool {
+        pair.sets().any(|set| set.slots().any(|slot| self.candidate(set, slot).is_some()))
     }
 
     /// Makes slots whose time lies ahead of a clock that was stepped back refill from now on.
@@ -107,9 +116,9 @@ impl Full<'_> {
                 Some((index, free(set)?))
             })
         };
-        find(&|set| free_slot(set, self.rows, self.now, arena)).or_else(|| {
+        find(&|set| self.store.free_slot(set, self.rows, self.now, arena)).or_else(|| {
             let is_enforced = !plan.is_trial_only();
-            is_enforced.then(|| find(&|set| trial_slot(set, self.rows)))?
+            is_enforced.then(|| find(&|set| self.store.trial_slot(set, self.rows)))?
         })
     }
 
@@ -262,9 +271,12 @@ impl Full<'_> {
         })
     }
 
-    /// A slot that could be forgotten for the key: occupied, and not its own.
+    /// A slot that could be forgotten for the key: occupied, not its own, and nobody waits for it.
     fn candidate(&self, set: &Set<'_>, slot: usize) -> Option<(Slot, &Plan)> {
-        let content = set.read(slot).filter(|slot| slot.fingerprint != self.fingerprint)?;
+        let content: Slot = set.read(slot)?;
+        if content.fingerprint == self.fingerprint || self.store.is_waited_for(set, slot) {
+            return None;
+        }
         let plan = self.rows.plan(content.row)?;
         Some((content, plan))
     }

@@ -10,20 +10,26 @@
 //! ([`full`]). The runs of logs are another thing that can run out; [`sweep`] finds those of idle
 //! keys.
 //!
+//! What a key has besides (receipts, and those who wait for it) is in [`beside`], under a mark in its slot.
+//!
 //! Locks are taken in this order: sets by index, then overflow states by index, then the rows that
-//! came with calls, then the arena.
+//! came with calls, then the arena, then what is beside slots.
 
 mod all;
 mod attempt;
+mod beside;
 mod flood;
 mod full;
+mod line;
 mod memory;
 mod plain;
 mod replace;
 mod room;
 mod sets;
 mod sweep;
+mod turns;
 
+use core::cell::Cell;
 use core::fmt;
 use core::str::FromStr;
 
@@ -37,6 +43,8 @@ use crate::sync::{self, Mutex, MutexGuard};
 use crate::time::Nanos;
 pub(crate) use all::{Call, Charge, MOST_KEYS, Ruled};
 use attempt::{Attempt, Effort};
+use beside::Beside;
+pub(crate) use beside::{Bounds, Progress, Wait};
 use flood::Flood;
 use sets::{Set, Sets, Slot};
 use sweep::Hand;
@@ -102,6 +110,8 @@ pub(crate) struct Shape {
     /// Runs for all sliding logs together.
     pub(crate) log_entries: u32,
     pub(crate) overflow: Overflow,
+    /// For what is beside slots.
+    pub(crate) bounds: Bounds,
 }
 
 impl Shape {
@@ -139,6 +149,21 @@ pub(crate) struct Request<'a, N> {
     pub(crate) rows: &'a Rows,
     /// What the key is to be resolved to.
     pub(crate) wanted: Wanted,
+    pub(crate) aim: Aim<'a>,
+}
+
+/// What a call is for that has a cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Aim<'a> {
+    /// To charge it.
+    Charge,
+    /// To charge as much of it as is left, also what others wait for: how much that was.
+    UpTo(&'a Cell<u64>),
+    /// To charge it with a receipt, of that number; none when it is charged to a state that keys share.
+    Reserve(&'a Cell<Option<u64>>),
+    /// To charge it now or later: then the decision says [`Queued`](crate::Denial::Queued), and this is the
+    /// number in the queue, and when it is granted.
+    Wait(Wait, &'a Cell<Option<(u64, Nanos)>>),
 }
 
 /// The states of all keys.
@@ -154,6 +179,7 @@ pub(crate) struct Store {
     /// Sets are lines of four slots for one limit, and there are no logs.
     is_plain: bool,
     flood: Flood,
+    beside: Beside,
     /// The set that the next sweep looks at, counted on for ever.
     hand: sync::AtomicU64,
     counters: StoreCounters,
@@ -194,6 +220,7 @@ impl Store {
             has_arena: shape.log_entries > 0,
             is_plain: (width, slots_per_set, shape.log_entries) == (1, plain::SLOTS, 0),
             flood: Flood::default(),
+            beside: Beside::new(shape.bounds),
             hand: sync::AtomicU64::new(0),
             counters: StoreCounters::default(),
         })
@@ -212,6 +239,10 @@ impl Store {
         let mut home: Slot = set.read(slot)?;
         let rows = request.rows.hold();
         let plan = rows.plan_for(home.row, request.wanted)?;
+        if home.is_marked || !matches!(request.aim, Aim::Charge) {
+            drop((rows, set));
+            return self.decide(None, request).map(A::from);
+        }
         let now = (request.now)();
         let mut runs = self.runs();
         let arena = runs.get();
@@ -241,18 +272,31 @@ impl Store {
         row: u32,
         request: &Request<'_, N>,
     ) -> Decision {
+        // With a row there is always a decision.
+        self.decide(Some(row), request).unwrap_or(Decision::BLOCKED)
+    }
+
+    /// The same; without a row for a key that has a slot, and `None` when its slot does not tell.
+    fn decide<N: Fn() -> Nanos>(
+        &self,
+        row: Option<u32>,
+        request: &Request<'_, N>,
+    ) -> Option<Decision> {
         let mut hand = Hand::new(self, request.peek);
         let mut effort = Effort { force_slot: self.in_flood(request), force_runs: false };
         // What was found can be taken by other threads before it is used, so it is looked for
         // again; a few rounds are enough, and bounded.
         for _ in 0..room::ROUNDS {
             match self.attempt(row, request, effort) {
-                Attempt::Decided(decision) => return decision,
-                Attempt::Written { step, is_new } => return self.written(&step, is_new, request),
-                Attempt::NoSlot(_) if effort.force_slot => return self.share(row, request),
+                Attempt::Unresolved => return None,
+                Attempt::Decided(decision) => return Some(decision),
+                Attempt::Written { step, is_new } => {
+                    return Some(self.written(&step, is_new, request));
+                }
+                Attempt::NoSlot(_) if effort.force_slot => return Some(self.share(row?, request)),
                 Attempt::NoSlot(decision) if request.peek => {
                     if self.has_room(request) {
-                        return decision;
+                        return Some(decision);
                     }
                     effort.force_slot = true;
                 }
@@ -261,9 +305,10 @@ impl Store {
             }
         }
         match self.attempt(row, request, Effort { force_slot: true, force_runs: true }) {
-            Attempt::Decided(decision) => decision,
-            Attempt::Written { step, is_new } => self.written(&step, is_new, request),
-            Attempt::NoSlot(_) | Attempt::NoRuns => self.share(row, request),
+            Attempt::Unresolved => None,
+            Attempt::Decided(decision) => Some(decision),
+            Attempt::Written { step, is_new } => Some(self.written(&step, is_new, request)),
+            Attempt::NoSlot(_) | Attempt::NoRuns => Some(self.share(row?, request)),
         }
     }
 
@@ -271,7 +316,11 @@ impl Store {
     pub(crate) fn refund<N: Fn() -> Nanos>(&self, tokens: u64, request: &Request<'_, N>) -> u64 {
         let mut pair = self.lock_pair(request.fingerprint);
         let Some((set, slot)) = pair.find(request.fingerprint) else { return 0 };
-        let Some(mut home) = set.read(slot) else { return 0 };
+        let Some(mut home): Option<Slot> = set.read(slot) else { return 0 };
+        if home.is_marked {
+            drop(pair);
+            return self.at_home(request, |visit| visit.refund(tokens)).unwrap_or(0);
+        }
         let rows = request.rows.hold();
         let Some(plan) = rows.plan(home.row) else { return 0 };
         let now = (request.now)();
@@ -281,10 +330,15 @@ impl Store {
         given
     }
 
-    /// Forgets a key; false when it had no slot.
-    pub(crate) fn reset(&self, fingerprint: u64, rows: &Rows) -> bool {
+    /// Forgets what a key has spent; false when it had no slot. It keeps its slot while others wait for it.
+    pub(crate) fn reset<N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> bool {
+        let Request { fingerprint, rows, .. } = *request;
         let mut pair = self.lock_pair(fingerprint);
         let Some((set, slot)) = pair.find(fingerprint) else { return false };
+        if self.is_waited_for(set, slot) {
+            drop(pair);
+            return self.at_home(request, |visit| visit.reset()).is_some();
+        }
         self.empty(set, slot, &rows.hold(), self.runs().get());
         self.flood.end();
         true
@@ -303,6 +357,16 @@ impl Store {
 
     pub(crate) fn counters(&self) -> &StoreCounters {
         &self.counters
+    }
+
+    /// Those who wait, and open receipts.
+    pub(crate) fn beside(&self) -> (u64, u64) {
+        (self.beside.waiters(), self.beside.receipts())
+    }
+
+    /// Whether any key may have something beside its slot.
+    pub(crate) fn has_beside(&self) -> bool {
+        self.beside.is_used()
     }
 
     /// After a key's state was written, with all locks released.
@@ -346,11 +410,30 @@ impl Store {
         Runs { locked, none: Arena::empty() }
     }
 
+    /// Whether others wait for the key in a slot, so that it is not given up.
+    fn is_waited_for(&self, set: &Set<'_>, slot: usize) -> bool {
+        set.marked(slot).is_some_and(|key| self.beside.is_waited_for(key))
+    }
+
     /// Empties an occupied slot.
     fn empty(&self, set: &mut Set<'_>, slot: usize, rows: &Held<'_>, arena: &mut Arena) {
-        if forget(set, slot, rows, arena) {
+        if self.forget(set, slot, rows, arena) {
             self.counters.occupied.sub(1);
         }
+    }
+
+    /// Clears a slot and gives back the runs that it held, and what is beside it; false when it was empty.
+    fn forget(&self, set: &mut Set<'_>, slot: usize, rows: &Held<'_>, arena: &mut Arena) -> bool {
+        let Some(content): Option<Slot> = set.read(slot) else { return false };
+        if content.is_marked {
+            self.beside.forget(content.fingerprint);
+        }
+        if let Some(plan) = rows.plan(content.row) {
+            plan.release(&content.state, arena);
+        }
+        set.clear(slot);
+        rows.remove_user(content.row);
+        true
     }
 }
 
@@ -395,15 +478,4 @@ fn owes_nothing(rows: &Held<'_>, slot: &Slot, now: Nanos, arena: &Arena) -> bool
     let Slot { row, state: State { last, levels }, .. } = slot;
     let level = |limit: usize| levels.get(limit).copied().unwrap_or(0);
     rows.plan(*row).is_some_and(|plan| plan.is_full(*last, level, now, arena))
-}
-
-/// Clears a slot and gives back the runs that it held; false when it was empty.
-fn forget(set: &mut Set<'_>, slot: usize, rows: &Held<'_>, arena: &mut Arena) -> bool {
-    let Some(content) = set.read(slot) else { return false };
-    if let Some(plan) = rows.plan(content.row) {
-        plan.release(&content.state, arena);
-    }
-    set.clear(slot);
-    rows.remove_user(content.row);
-    true
 }

@@ -1,12 +1,13 @@
 //! The way that nearly all calls take: in a store whose sets are lines of four slots for one limit,
-//! without logs, by a row of the rules in force; to a key that has a slot, or finds one in its own two sets.
+//! without logs, by a row of the rules in force; to a key that has a slot and nothing beside it, or finds a
+//! slot in its own two sets.
 //!
 //! It does what [`Store::known`] and [`Store::newcomer`] do, and leaves to them what is rarer; only,
 //! the shape is known when it is compiled, so that nothing is looped over, copied or checked twice.
 //! Sets are laid out and locked as in [`sets`](super::sets).
 
-use super::sets::{LAST, LOCK, MORE, ROW_BITS, halves, lock, row, unlock};
-use super::{Request, Store};
+use super::sets::{LAST, LOCK, MARK, MORE, ROW_BITS, halves, lock, row, unlock};
+use super::{Aim, Request, Store};
 use crate::algorithm::Machine;
 use crate::algorithm::arena::Arena;
 use crate::rows::{Brief, Rows};
@@ -31,6 +32,8 @@ struct Locked<'a>(Line<'a>);
 struct Content {
     fingerprint: u64,
     row: u32,
+    /// Such slots are left to others; what is written here has nothing beside it.
+    is_marked: bool,
     state: State<1>,
 }
 
@@ -61,8 +64,9 @@ impl Store {
         // Read here, the clock does not wait for the lock, nor for the memory of the set.
         let mut now = (request.now)();
         let (set, waited) = line.lock();
-        let Content { fingerprint, row, state } = set.0.read(at)?;
-        if fingerprint != request.fingerprint {
+        let content = set.0.read(at)?;
+        let Content { fingerprint, row, is_marked, state } = content;
+        if fingerprint != request.fingerprint || is_marked {
             return None;
         }
         let brief = request.rows.brief_for(row, request.wanted)?;
@@ -70,7 +74,7 @@ impl Store {
             // That time is stale, or others were faster.
             now = (request.now)();
         }
-        let found = Found { set: &set, at, content: Content { fingerprint, row, state } };
+        let found = Found { set: &set, at, content };
         match brief.bucket(row) {
             Some(bucket) => Some(self.decide_plain(found, &bucket, request, now)),
             None => self.decide_plain_other(found, brief, request, now),
@@ -86,15 +90,16 @@ impl Store {
         request: &Request<'_, N>,
         now: Nanos,
     ) -> A {
-        let Found { set, at, content: Content { fingerprint, row, mut state } } = found;
+        let Found { set, at, mut content } = found;
+        let state = &mut content.state;
         let mut arena = Arena::empty();
-        let ruling = terms.rule(&state, request.cost, now, &arena);
+        let ruling = terms.rule(state, request.cost, now, &arena);
         let answer = A::of(terms, &ruling, request.cost, &arena);
         if ruling.is_written() && !request.peek {
             let before = state.last;
-            terms.apply(&mut state, &ruling, &mut arena);
-            set.write(at, &Content { fingerprint, row, state });
-            self.note_step(before, state.last);
+            terms.apply(state, &ruling, &mut arena);
+            set.write(at, &content);
+            self.note_step(before, content.state.last);
         }
         answer
     }
@@ -134,8 +139,9 @@ impl Store {
         row: u32,
         request: &Request<'_, N>,
     ) -> Option<A> {
-        let Request { fingerprint, cost, rows, .. } = *request;
-        if !self.is_plain || self.shared.is_some() || request.peek {
+        let Request { fingerprint, cost, rows, aim, .. } = *request;
+        let is_charged = matches!(aim, Aim::Charge) && !request.peek;
+        if !self.is_plain || self.shared.is_some() || !is_charged {
             return None;
         }
         let (first, second) = self.candidates(fingerprint);
@@ -166,7 +172,7 @@ impl Store {
                 None => self.counters.occupied.add(1),
             }
             self.shorten_flood(&terms, &state, now, &arena);
-            set.write(at, &Content { fingerprint, row, state });
+            set.write(at, &Content { fingerprint, row, is_marked: false, state });
         }
         Some(answer)
     }
@@ -220,9 +226,11 @@ impl<'a> Line<'a> {
         let words = self.0.get(at)?;
         let [fingerprint, last, low, high_and_row] =
             words.each_ref().map(|word| word.load(Ordering::Relaxed));
+        let is_marked = high_and_row & MARK != 0;
+        let high_and_row = high_and_row & !MARK;
         let level = u128::from(low) | (u128::from(high_and_row >> ROW_BITS) << 64);
         let state = State { last: Nanos::from_nanos(last & !LOCK), levels: [level] };
-        Some(Content { fingerprint, row: row(high_and_row)?, state })
+        Some(Content { fingerprint, row: row(high_and_row)?, is_marked, state })
     }
 
     fn holds(self, fingerprint: u64) -> bool {
@@ -235,10 +243,12 @@ impl<'a> Line<'a> {
 
     /// A slot that is as good as new.
     fn refilled(self, rows: &Rows, now: Nanos) -> Option<usize> {
-        let is_full = |Content { row, state, .. }: Content| {
+        let is_full = |Content { row, is_marked, state, .. }: Content| {
             let [level] = state.levels;
             let terms = rows.brief(row).and_then(|brief| brief.terms(row));
-            terms.is_some_and(|terms| terms.is_full(state.last, |_| level, now, &Arena::empty()))
+            !is_marked
+                && terms
+                    .is_some_and(|terms| terms.is_full(state.last, |_| level, now, &Arena::empty()))
         };
         (0..SLOTS).find(|at| self.read(*at).is_some_and(is_full))
     }
@@ -247,7 +257,7 @@ impl<'a> Line<'a> {
 impl Locked<'_> {
     #[inline]
     fn write(&self, at: usize, content: &Content) {
-        let Content { fingerprint, row, state } = content;
+        let Content { fingerprint, row, is_marked: _, state } = content;
         let Some(words) = self.0.0.get(at) else { return };
         let [level] = state.levels;
         let (low, high) = halves(level);
@@ -291,6 +301,7 @@ mod tests {
         let content = |number: u64| Content {
             fingerprint: number << 40 | 1,
             row: number as u32,
+            is_marked: false,
             state: State {
                 last: Nanos::from_nanos(number << 50),
                 levels: [u128::from(number) << 85 | 5],

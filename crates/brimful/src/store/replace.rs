@@ -1,8 +1,7 @@
 //! What a store does when the rules are replaced: every set is gone through, one at a time, so that no
 //! call waits for more than one of them.
 
-use super::room::is_free;
-use super::{Set, Slot, Store, forget};
+use super::{Set, Slot, Store};
 use crate::rows::{Held, Rows};
 use crate::time::Nanos;
 
@@ -37,8 +36,8 @@ impl Store {
         let mut freed = 0;
         for slot in set.slots() {
             let Some(content) = set.read(slot) else { continue };
-            if is_free(set, slot, rows, now, arena) {
-                freed += u64::from(forget(set, slot, rows, arena));
+            if self.is_free(set, slot, rows, now, arena) {
+                freed += u64::from(self.forget(set, slot, rows, arena));
             } else if rows.is_old(content.row) {
                 let content = self.with_lasting_row(content, rows);
                 set.write(slot, &content);

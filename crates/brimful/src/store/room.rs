@@ -195,7 +195,7 @@ impl Store {
             let set = self.sets.lock(at);
             let rows = request.rows.hold();
             let now = (request.now)();
-            if has_more_free(&set, taken(at), &rows, now, self.runs().get()) {
+            if self.has_more_free(&set, taken(at), &rows, now, self.runs().get()) {
                 return Path { reached, known, end: Some(step) };
             }
             for slot in set.slots() {
@@ -214,6 +214,60 @@ impl Store {
             step += 1;
         }
         Path { reached, known, end: None }
+    }
+
+    /// An empty slot, or else one that is as good as new.
+    pub(super) fn free_slot(
+        &self,
+        set: &Set<'_>,
+        rows: &Held<'_>,
+        now: Nanos,
+        arena: &Arena,
+    ) -> Option<usize> {
+        let empty = set.slots().find(|slot| set.row(*slot).is_none());
+        empty.or_else(|| set.slots().find(|slot| self.is_free(set, *slot, rows, now, arena)))
+    }
+
+    /// The slot of a key that is only on trial: it makes way for those with limits that are enforced. (Only
+    /// these look for room.)
+    pub(super) fn trial_slot(&self, set: &Set<'_>, rows: &Held<'_>) -> Option<usize> {
+        set.slots().find(|slot| self.is_trial(set, *slot, rows))
+    }
+
+    fn is_trial(&self, set: &Set<'_>, slot: usize, rows: &Held<'_>) -> bool {
+        let plan = set.row(slot).and_then(|row| rows.plan(row));
+        plan.is_some_and(|plan| plan.is_trial_only()) && !self.is_waited_for(set, slot)
+    }
+
+    /// Whether a set has more free slots than that, or such as make way.
+    fn has_more_free(
+        &self,
+        set: &Set<'_>,
+        taken: usize,
+        rows: &Held<'_>,
+        now: Nanos,
+        arena: &Arena,
+    ) -> bool {
+        let is_free = |slot: &usize| {
+            self.is_free(set, *slot, rows, now, arena) || self.is_trial(set, *slot, rows)
+        };
+        set.slots().filter(is_free).nth(taken).is_some()
+    }
+
+    /// A slot is free exactly when its state is as good as new, and nobody waits for the key.
+    pub(super) fn is_free(
+        &self,
+        set: &Set<'_>,
+        slot: usize,
+        rows: &Held<'_>,
+        now: Nanos,
+        arena: &Arena,
+    ) -> bool {
+        let Some(row) = set.row(slot) else { return true };
+        let level = |limit| set.level(slot, limit);
+        let is_full =
+            rows.plan(row).is_none_or(|plan| plan.is_full(set.last(slot), level, now, arena));
+        is_full && !self.is_waited_for(set, slot)
     }
 
     /// Moves a key to a free slot of its other set, if both are still as they were seen.
@@ -237,7 +291,8 @@ impl Store {
         });
         let Some((content, left)) = found else { return false };
         let Some(target) = pair.sets().find(|set| set.index() == to) else { return false };
-        let free = free_slot(target, &rows, now, arena).or_else(|| trial_slot(target, &rows));
+        let free =
+            self.free_slot(target, &rows, now, arena).or_else(|| self.trial_slot(target, &rows));
         let Some(slot) = free else { return false };
         if target.row(slot).is_some() {
             self.empty(target, slot, &rows, arena);
@@ -252,47 +307,6 @@ impl Store {
     }
 }
 
-/// An empty slot, or else one that is as good as new.
-pub(super) fn free_slot(
-    set: &Set<'_>,
-    rows: &Held<'_>,
-    now: Nanos,
-    arena: &Arena,
-) -> Option<usize> {
-    let empty = set.slots().find(|slot| set.row(*slot).is_none());
-    empty.or_else(|| set.slots().find(|slot| is_free(set, *slot, rows, now, arena)))
-}
-
-/// The slot of a key that is only on trial: it makes way for those with limits that are enforced. (Only these
-/// look for room.)
-pub(super) fn trial_slot(set: &Set<'_>, rows: &Held<'_>) -> Option<usize> {
-    set.slots().find(|slot| is_trial(set, *slot, rows))
-}
-
-fn is_trial(set: &Set<'_>, slot: usize, rows: &Held<'_>) -> bool {
-    set.row(slot).and_then(|row| rows.plan(row)).is_some_and(|plan| plan.is_trial_only())
-}
-
-/// Whether a set has more free slots than that, or such as make way.
-fn has_more_free(set: &Set<'_>, taken: usize, rows: &Held<'_>, now: Nanos, arena: &Arena) -> bool {
-    let is_free =
-        |slot: &usize| is_free(set, *slot, rows, now, arena) || is_trial(set, *slot, rows);
-    set.slots().filter(is_free).nth(taken).is_some()
-}
-
-/// A slot is free exactly when its state is as good as new.
-pub(super) fn is_free(
-    set: &Set<'_>,
-    slot: usize,
-    rows: &Held<'_>,
-    now: Nanos,
-    arena: &Arena,
-) -> bool {
-    let Some(row) = set.row(slot) else { return true };
-    let level = |limit| set.level(slot, limit);
-    rows.plan(row).is_none_or(|plan| plan.is_full(set.last(slot), level, now, arena))
-}
-
 /// The top bits of `hash` as a number below `count`, without rounding `count` to a power of two.
 #[inline]
 fn scale(hash: u64, count: usize) -> usize {
@@ -302,7 +316,7 @@ fn scale(hash: u64, count: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Overflow, Shape, Store};
+    use super::super::{Bounds, Overflow, Shape, Store};
 
     /// Every set is used, and a key has two whenever there are two.
     #[test]
@@ -314,6 +328,7 @@ mod tests {
                 policies: 1,
                 log_entries: 0,
                 overflow: Overflow::Evict,
+                bounds: Bounds::NONE,
             };
             let store = Store::new(&shape).unwrap();
             let sets = store.sets.count();

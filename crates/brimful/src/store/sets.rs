@@ -11,7 +11,8 @@
 //! | 3 | its high 32 bits, above the row number plus 1 (0: the slot is empty) |
 //! | 4.. | low 64 bits of the other levels, then their high 32 bits, two to a word |
 //!
-//! A level is below 2^95; its top bit is kept free, to mark a key that has waiters.
+//! A level is below 2^95, so that the top bit of the fourth word is free: it marks a key that has
+//! something [beside](super::beside) its slot.
 
 use super::memory::Memory;
 use crate::algorithm::MAX_LEVEL_BITS;
@@ -24,6 +25,8 @@ use crate::time::Nanos;
 
 pub(super) const LOCK: u64 = 1 << 63;
 pub(super) const ROW_BITS: u32 = 32;
+/// Of the fourth word: the key has something beside its slot.
+pub(super) const MARK: u64 = 1 << 63;
 
 const FINGERPRINT: usize = 0;
 pub(super) const LAST: usize = 1;
@@ -49,7 +52,16 @@ pub(crate) struct Sets {
 pub(crate) struct Slot<const N: usize = { Policy::MAX_LIMITS }> {
     pub(crate) fingerprint: u64,
     pub(crate) row: u32,
+    /// Whether the key may have something beside it.
+    pub(crate) is_marked: bool,
     pub(crate) state: State<N>,
+}
+
+impl Slot {
+    /// A key never seen before.
+    pub(crate) fn new(fingerprint: u64, row: u32, now: Nanos) -> Self {
+        Self { fingerprint, row, is_marked: false, state: State::new(now) }
+    }
 }
 
 impl Sets {
@@ -200,6 +212,13 @@ impl Set<'_> {
         row(words.high_and_row()).map(|_| words.get(FINGERPRINT))
     }
 
+    /// The fingerprint of a slot's key that may have something beside it.
+    #[inline]
+    pub(crate) fn marked(&self, slot: usize) -> Option<u64> {
+        let words = self.slot(slot);
+        is_marked(words.high_and_row()).then(|| words.get(FINGERPRINT))
+    }
+
     /// When the slot's key was last changed.
     #[inline]
     pub(crate) fn last(&self, slot: usize) -> Nanos {
@@ -216,7 +235,9 @@ impl Set<'_> {
     #[inline]
     pub(crate) fn read<const N: usize>(&self, slot: usize) -> Option<Slot<N>> {
         let words = self.slot(slot);
-        let row = row(words.high_and_row())?;
+        let high_and_row = words.high_and_row();
+        let row = row(high_and_row)?;
+        let is_marked = is_marked(high_and_row);
         let mut state = State::new(words.last());
         if N == 1 {
             // Known when this is compiled: no loop.
@@ -226,13 +247,13 @@ impl Set<'_> {
                 *level = words.level(limit);
             }
         }
-        Some(Slot { fingerprint: words.get(FINGERPRINT), row, state })
+        Some(Slot { fingerprint: words.get(FINGERPRINT), row, is_marked, state })
     }
 
     /// Replaces the content of a slot; `N` is at least the width.
     #[inline]
     pub(crate) fn write<const N: usize>(&mut self, slot: usize, content: &Slot<N>) {
-        let Slot { fingerprint, row, state } = content;
+        let Slot { fingerprint, row, is_marked, state } = content;
         let words = self.slot(slot);
         words.put(FINGERPRINT, *fingerprint);
         // `last` shares its word with the lock bit, which the holder keeps set.
@@ -241,7 +262,8 @@ impl Set<'_> {
         let Some((first, others)) = state.levels.split_first() else { return };
         let (low, high) = halves(*first);
         words.put(LOW, low);
-        words.put(HIGH_AND_ROW, (high << ROW_BITS) | (u64::from(*row) + 1));
+        let mark = if *is_marked { MARK } else { 0 };
+        words.put(HIGH_AND_ROW, mark | (high << ROW_BITS) | (u64::from(*row) + 1));
         let more = self.sets.width.saturating_sub(1);
         let mut pair = 0;
         for (i, level) in others.iter().take(more).enumerate() {
@@ -314,7 +336,7 @@ impl Words<'_> {
     #[inline]
     fn level(self, limit: usize) -> u128 {
         let (low, high) = match limit.checked_sub(1) {
-            None => (self.get(LOW), self.high_and_row() >> ROW_BITS),
+            None => (self.get(LOW), (self.high_and_row() & !MARK) >> ROW_BITS),
             Some(i) => {
                 let highs = self.get_more(self.width.saturating_sub(1) + i / 2);
                 (self.get_more(i), (highs >> (32 * (i % 2))) & u64::from(u32::MAX))
@@ -328,6 +350,12 @@ impl Words<'_> {
 #[inline]
 pub(super) fn row(high_and_row: u64) -> Option<u32> {
     u32::try_from(high_and_row & u64::from(u32::MAX)).ok()?.checked_sub(1)
+}
+
+/// Whether a slot's fourth word has the mark.
+#[inline]
+pub(super) fn is_marked(high_and_row: u64) -> bool {
+    high_and_row & MARK != 0
 }
 
 /// The low 64 bits of a level and its high 32.
@@ -360,13 +388,19 @@ mod tests {
         for (limit, level) in state.levels.iter_mut().take(width).enumerate() {
             *level = (u128::from(number + 1) << 70) | u128::from(number * 10 + limit as u64);
         }
-        Slot { fingerprint: number << 40, row: u32::try_from(number).unwrap(), state }
+        Slot {
+            fingerprint: number << 40,
+            row: u32::try_from(number).unwrap(),
+            is_marked: number % 3 == 0,
+            state,
+        }
     }
 
     fn is(set: &Set<'_>, slot: usize, expected: &Slot) -> bool {
         set.read::<{ Policy::MAX_LIMITS }>(slot).is_some_and(|found| {
             (found.fingerprint, found.row) == (expected.fingerprint, expected.row)
-                && found.state == expected.state
+                && (found.state, found.is_marked) == (expected.state, expected.is_marked)
+                && set.marked(slot) == expected.is_marked.then_some(expected.fingerprint)
                 && set.fingerprint(slot) == Some(expected.fingerprint)
                 && set.last(slot) == expected.state.last
         })
@@ -429,7 +463,7 @@ mod tests {
         let mut set = sets.lock(1);
         let levels = [(1 << MAX_LEVEL_BITS) - 1; Policy::MAX_LIMITS];
         let state = State { last: Nanos::MAX, levels };
-        let content = Slot { fingerprint: u64::MAX, row: u32::MAX - 1, state };
+        let content = Slot { fingerprint: u64::MAX, row: u32::MAX - 1, is_marked: true, state };
         for slot in set.slots() {
             set.write(slot, &content);
         }

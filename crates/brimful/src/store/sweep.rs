@@ -15,8 +15,7 @@
 //! half can be taken by new rows (up to [`MOST_SETS_FOR_A_ROW`]), and a row that finds no place, for
 //! that many at once.
 
-use super::room::is_free;
-use super::{Request, Store, forget};
+use super::{Request, Store};
 use crate::rows::Rows;
 use crate::sync::{self, Ordering};
 use crate::time::Nanos;
@@ -118,9 +117,9 @@ impl Store {
             let Some(mut content) = set.read(slot) else { continue };
             let Some(plan) = rows.plan(content.row) else { continue };
             let stored = content.state;
-            if rows.is_given(content.row) && is_free(&set, slot, &rows, now, arena) {
+            if rows.is_given(content.row) && self.is_free(&set, slot, &rows, now, arena) {
                 if shared.is_some() {
-                    forget(&mut set, slot, &rows, arena);
+                    self.forget(&mut set, slot, &rows, arena);
                 } else {
                     self.empty(&mut set, slot, &rows, arena);
                 }

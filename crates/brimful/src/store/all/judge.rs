@@ -7,8 +7,9 @@ use crate::algorithm::arena::Arena;
 use crate::decision::{Decision, Denial};
 use crate::step::{Plan, State};
 use crate::store::attempt::Change;
+use crate::store::beside::Wakes;
+use crate::store::is_done;
 use crate::store::sets::{Set, Slot};
-use crate::store::{forget, is_done};
 use crate::time::span;
 
 /// What would become of a key, with nothing written yet.
@@ -53,8 +54,9 @@ impl Together<'_> {
         &self,
         sets: &mut Locked<'_>,
         mut shared: Option<&mut Locked<'_>>,
-        arena: &mut Arena,
+        (wakes, arena): (&mut Wakes, &mut Arena),
     ) -> Round {
+        self.grant(sets, wakes, arena);
         if let Some(shared) = shared.as_deref_mut() {
             self.take_over_shared(shared, arena);
         }
@@ -122,6 +124,9 @@ impl Together<'_> {
         let Some(Limits { plan, left, .. }) = self.limits(charge, home.as_ref(), arena) else {
             return Judged { decision: Decision::BLOCKED, runs: 0, place: Place::Nowhere };
         };
+        if let Some(denied) = home.and_then(|home| self.stand_back(&home, cost, arena)) {
+            return Judged { decision: denied, runs: 0, place };
+        }
         let state = home.map_or_else(|| State::new(self.now), |home| home.state);
         match left {
             Some(left) => {
@@ -132,6 +137,29 @@ impl Together<'_> {
                 let step = plan.decide(&state, cost, self.now, arena);
                 Judged { decision: step.decision, runs: step.ruling.runs, place }
             }
+        }
+    }
+
+    /// What a key is told for which others wait, by the limits under which they do.
+    fn stand_back(&self, home: &Slot, cost: u64, arena: &mut Arena) -> Option<Decision> {
+        let plan = self.rows.plan(home.row).filter(|_| home.is_marked)?;
+        self.store.beside.look(home, cost, (plan, self.now, arena))
+    }
+
+    /// Grants those who wait for the keys of the call and are due.
+    fn grant(&self, sets: &mut Locked<'_>, wakes: &mut Wakes, arena: &mut Arena) {
+        for charge in self.charges.iter().filter(|charge| charge.cost > 0) {
+            let found = sets.find(self.store, charge.fingerprint);
+            let Some(((index, place), mut home)) = found.filter(|(_, home)| home.is_marked) else {
+                continue;
+            };
+            let Some(plan) = self.rows.plan(home.row) else { continue };
+            let Some(set) = sets.get_mut(index) else { continue };
+            let before = home.state.last;
+            let scene = (plan, self.now, &mut *arena);
+            self.store.beside.visit(&mut home, scene, wakes, |_| {});
+            set.write(place, &home);
+            self.store.note_step(before, home.state.last);
         }
     }
 
@@ -179,7 +207,7 @@ impl Together<'_> {
             let Some(set) = shared.get_mut(named.shared) else { continue };
             let change = Change { row, plan: &named.plan, rows: self.rows, now: self.now };
             if change.carry_out(set, arena).is_err() {
-                forget(set, 0, self.rows, arena);
+                self.store.forget(set, 0, self.rows, arena);
             }
         }
     }
@@ -196,7 +224,7 @@ impl Together<'_> {
 
     fn shared_state(&self, key: usize, index: usize, shared: &Locked<'_>) -> Option<(&Plan, Slot)> {
         let row = self.charges.get(key)?.row()?;
-        let fresh = Slot { fingerprint: 0, row, state: State::new(self.now) };
+        let fresh = Slot::new(0, row, self.now);
         Some((self.rows.plan(row)?, shared.get(index)?.read(0).unwrap_or(fresh)))
     }
 
@@ -315,27 +343,29 @@ impl Together<'_> {
         let Some(Limits { row, plan, left }) = self.limits(charge, own.as_ref(), arena) else {
             return 0;
         };
-        let mut state = match (own, left) {
-            (Some(own), None) => own.state,
+        let beside = &self.store.beside;
+        let mut slot = match (own, left) {
+            (Some(own), None) => own,
             (Some(own), Some(left)) => {
                 self.rows.remove_user(own.row);
                 self.rows.add_user(row);
                 // It may owe for a shorter time now.
                 self.store.flood.end();
-                plan.carry(left, &own.state, self.now, arena)
+                let mut slot = Slot { row, ..own };
+                beside.carry((plan, left), &mut slot, self.now, arena);
+                slot
             }
             (None, _) => {
                 self.take(set, place, arena);
                 self.rows.add_user(row);
-                State::new(self.now)
+                Slot::new(fingerprint, row, self.now)
             }
         };
-        let ruling = plan.rule(&state, cost, self.now, arena);
-        plan.apply(&mut state, &ruling, arena);
-        let slot = Slot { fingerprint, row, state };
+        let ruling = plan.rule(&slot.state, cost, self.now, arena);
+        beside.apply(plan, &mut slot, &ruling, arena, false);
         match own {
-            Some(own) => self.store.note_step(own.state.last, state.last),
-            None => self.store.shorten_flood(plan, &state, self.now, arena),
+            Some(own) => self.store.note_step(own.state.last, slot.state.last),
+            None => self.store.shorten_flood(plan, &slot.state, self.now, arena),
         }
         set.write(place, &slot);
         ruling.runs

@@ -7,7 +7,6 @@ use super::{Charge, MOST_KEYS, NO_SET, Taken, Together};
 use crate::algorithm::arena::Arena;
 use crate::decision::{Decision, Origin, Retry};
 use crate::step::{Plan, State};
-use crate::store::room::is_free;
 use crate::store::sets::Slot;
 use crate::store::{Overflow, Set};
 use crate::time::span;
@@ -71,8 +70,10 @@ impl Together<'_> {
             if !wants_place(all, key, charge) || self.is_trial_only(charge) {
                 continue;
             }
-            let owed = |plan: &Plan, state: &State| plan.owed(state, self.now, arena);
-            let wait = |plan: &Plan, state: &State| plan.full_after(state, self.now, arena);
+            let owed = |plan: &Plan, state: &State, is_waited_for| {
+                (is_waited_for, plan.owed(state, self.now, arena))
+            };
+            let wait = |plan: &Plan, state: &State, _| plan.full_after(state, self.now, arena);
             let refusal = match self.store.overflow {
                 Overflow::Share => {
                     let row = charge.row().and_then(|row| self.rows.get(row));
@@ -81,11 +82,12 @@ impl Together<'_> {
                     continue;
                 }
                 Overflow::Evict => match self.least(charge, all, sets, owed) {
-                    Some((at, _)) => {
+                    // Those for whom others wait come last, and are not forgotten.
+                    Some((at, (false, _))) => {
                         put(all, key, Place::Free(at));
                         continue;
                     }
-                    None => None,
+                    _ => self.least(charge, all, sets, wait),
                 },
                 Overflow::Refuse => self.least(charge, all, sets, wait),
             };
@@ -120,7 +122,7 @@ impl Together<'_> {
         for ((taken, judged), charge) in taken.iter_mut().zip(all).zip(self.charges) {
             let refilled = |(index, slot): At| {
                 let set = sets.get(index);
-                set.is_some_and(|set| is_free(set, slot, self.rows, self.now, arena))
+                set.is_some_and(|set| self.store.is_free(set, slot, self.rows, self.now, arena))
             };
             *taken = match judged.place {
                 Place::Free((index, _)) => index,
@@ -191,24 +193,28 @@ impl Together<'_> {
         let free = [first, second].into_iter().find_map(|index| {
             let set = sets.get(index)?;
             let empty = left(index, set).find(|slot| set.row(*slot).is_none());
-            let is_refilled = |slot: &usize| is_free(set, *slot, self.rows, self.now, arena);
+            let is_refilled =
+                |slot: &usize| self.store.is_free(set, *slot, self.rows, self.now, arena);
             let refilled = || left(index, set).find(is_refilled);
             Some((index, empty.or_else(refilled)?))
         });
         free.or_else(|| {
-            let trial = self.least(charge, all, sets, |plan, _| !plan.is_trial_only());
+            let trial = self.least(charge, all, sets, |plan, _, is_waited_for| {
+                is_waited_for || !plan.is_trial_only()
+            });
             trial.filter(|(_, is_real)| !is_real && !self.is_trial_only(charge)).map(|(at, _)| at)
         })
     }
 
     /// The occupied slot in the key's two sets that has the least of something, other than those in
-    /// which the call charges a key; the first of equals, by the index of the set.
+    /// which the call charges a key; the first of equals, by the index of the set. (It is also told whether
+    /// others wait for the key there.)
     fn least<T: PartialOrd>(
         &self,
         charge: &Charge,
         all: &AllJudged,
         sets: &Locked<'_>,
-        measure: impl Fn(&Plan, &State) -> T,
+        measure: impl Fn(&Plan, &State, bool) -> T,
     ) -> Option<(At, T)> {
         let (first, second) = self.store.candidates(charge.fingerprint);
         let mut least: Option<(At, T)> = None;
@@ -218,9 +224,10 @@ impl Together<'_> {
                 if self.is_taken(all, (index, slot)) {
                     continue;
                 }
-                let Some(content) = set.read(slot) else { continue };
+                let Some(content): Option<Slot> = set.read(slot) else { continue };
                 let Some(plan) = self.rows.plan(content.row) else { continue };
-                let found = measure(plan, &content.state);
+                let is_waited_for = self.store.is_waited_for(set, slot);
+                let found = measure(plan, &content.state, is_waited_for);
                 if least.as_ref().is_none_or(|(_, least)| found < *least) {
                     least = Some(((index, slot), found));
                 }

@@ -1,0 +1,473 @@
+//! What a key may have beside its slot: receipts for what can still be given back, and those who wait
+//! for its tokens.
+//!
+//! Most keys have nothing, and take no memory here. A slot has a mark while there may be something, and
+//! nearly all that calls do to a slot without it passes by here. What is kept for a key is changed only with
+//! the set locked that holds its slot, except that it may be closed at any time; its lock is the last that
+//! is taken, and wakers are called when all locks are given back ([`Wakes`]).
+
+use std::collections::BTreeMap;
+use std::task::Waker;
+
+use super::line::{Line, NoRuns, Scene};
+use super::sets::Slot;
+use crate::algorithm::arena::Arena;
+use crate::decision::{Decision, Denial, Retry};
+use crate::step::{Plan, Receipts, Ruling, State};
+use crate::sync::{self, AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
+use crate::time::{Nanos, span};
+
+/// Keys are spread over so many locks, and one more.
+const MORE_SHARDS: u64 = if sync::IS_MODEL { 0 } else { 15 };
+
+/// How much may be kept beside the slots.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Those who wait, in all.
+    pub(crate) waiters: u64,
+    /// Those who wait for one key.
+    pub(crate) waiters_per_key: u64,
+    /// The longest that one may have to wait, in nanoseconds.
+    pub(crate) wait: u128,
+    /// Receipts that are open.
+    pub(crate) receipts: u64,
+}
+
+impl Bounds {
+    /// Nothing at all.
+    #[cfg(test)]
+    pub(crate) const NONE: Self = Self { waiters: 0, waiters_per_key: 0, wait: 0, receipts: 0 };
+}
+
+/// All that is beside slots.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    first: Mutex<Shard>,
+    more: Box<[Mutex<Shard>]>,
+    bounds: Bounds,
+    /// The next number of a receipt or of one who waits.
+    next: AtomicU64,
+    /// Keys that have something here.
+    keys: AtomicU64,
+    waiters: AtomicU64,
+    receipts: AtomicU64,
+    is_closed: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    /// By fingerprint.
+    keys: BTreeMap<u64, Side>,
+    /// What became of those who waited, until they ask.
+    told: BTreeMap<u64, Decision>,
+}
+
+/// What one key has.
+#[derive(Debug, Default)]
+struct Side {
+    receipts: Receipts,
+    line: Line,
+}
+
+/// Wakers to be called, or dropped, with no lock held: make one before anything is locked.
+#[derive(Debug, Default)]
+pub(super) struct Wakes {
+    wanted: Vec<Waker>,
+    unwanted: Vec<Waker>,
+    /// Log entries that grants took.
+    pub(super) runs: usize,
+}
+
+impl Drop for Wakes {
+    fn drop(&mut self) {
+        for waker in self.wanted.drain(..) {
+            waker.wake();
+        }
+    }
+}
+
+/// Where it is said what became of those who waited.
+pub(super) struct Told<'a> {
+    told: &'a mut BTreeMap<u64, Decision>,
+    wakes: &'a mut Wakes,
+    /// Those who wait, and receipts, that were counted before they were there.
+    counted: [u64; 2],
+}
+
+impl Told<'_> {
+    pub(super) fn tell(&mut self, id: u64, decision: Decision, waker: Option<Waker>) {
+        self.told.insert(id, decision);
+        self.wake(waker);
+    }
+
+    pub(super) fn wake(&mut self, waker: Option<Waker>) {
+        self.wakes.wanted.extend(waker);
+    }
+}
+
+/// What became of one who waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Progress {
+    /// It was granted or refused.
+    Told(Decision),
+    /// It is to come again then.
+    Waits(Nanos),
+}
+
+/// How a call wants to wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    /// The longest, in nanoseconds.
+    pub(crate) within: u128,
+}
+
+impl Beside {
+    pub(super) fn new(bounds: Bounds) -> Self {
+        Self {
+            first: Mutex::default(),
+            more: (0..MORE_SHARDS).map(|_| Mutex::default()).collect(),
+            bounds,
+            next: AtomicU64::new(1),
+            keys: AtomicU64::new(0),
+            waiters: AtomicU64::new(0),
+            receipts: AtomicU64::new(0),
+            is_closed: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether any key has something here.
+    pub(super) fn is_used(&self) -> bool {
+        self.keys.load(Ordering::Relaxed) > 0
+    }
+
+    /// How many wait.
+    pub(crate) fn waiters(&self) -> u64 {
+        self.waiters.load(Ordering::Relaxed)
+    }
+
+    /// Open receipts, those of grants included that were not yet taken up.
+    pub(crate) fn receipts(&self) -> u64 {
+        self.receipts.load(Ordering::Relaxed)
+    }
+
+    /// Whether there may be one receipt more, which then counts; [`apply`](Self::apply) makes it.
+    pub(super) fn claim_receipt(&self) -> bool {
+        claim(&self.receipts, self.bounds.receipts)
+    }
+
+    /// Whether anybody waits for the key.
+    pub(super) fn is_waited_for(&self, fingerprint: u64) -> bool {
+        let shard = self.lock(fingerprint);
+        shard.keys.get(&fingerprint).is_some_and(|side| !side.line.is_empty())
+    }
+
+    /// Carries a ruling out, with a receipt of its own if that is wanted, whose number it returns.
+    pub(super) fn apply(
+        &self,
+        plan: &Plan,
+        slot: &mut Slot,
+        ruling: &Ruling,
+        arena: &mut Arena,
+        with_receipt: bool,
+    ) -> Option<u64> {
+        if !slot.is_marked && !with_receipt {
+            plan.apply(&mut slot.state, ruling, arena);
+            return None;
+        }
+        self.with(slot.fingerprint, &mut Wakes::default(), |side, told| {
+            let id = with_receipt.then(|| self.number());
+            told.counted = [0, u64::from(with_receipt)];
+            plan.apply_with(&mut slot.state, ruling, arena, &mut side.receipts, id);
+            side.line.forget_end();
+            slot.is_marked = !side.is_empty();
+            id
+        })
+    }
+
+    /// What the key owes under other limits goes along, and what is beside it.
+    pub(super) fn carry(
+        &self,
+        (plan, old): (&Plan, &Plan),
+        slot: &mut Slot,
+        now: Nanos,
+        arena: &mut Arena,
+    ) {
+        if !slot.is_marked {
+            slot.state = plan.carry(old, &slot.state, now, arena);
+            return;
+        }
+        self.with(slot.fingerprint, &mut Wakes::default(), |side, _| {
+            slot.state = plan.carry_with(old, &slot.state, now, arena, &mut side.receipts);
+            side.line.forget_end();
+        });
+    }
+
+    /// The slot of a marked key is given up. Nobody waits for it.
+    pub(super) fn forget(&self, fingerprint: u64) {
+        self.with(fingerprint, &mut Wakes::default(), |side, _| side.receipts.clear());
+    }
+
+    /// Does something to a key in a slot, then grants those who are due.
+    pub(super) fn visit<R>(
+        &self,
+        slot: &mut Slot,
+        (plan, now, arena): (&Plan, Nanos, &mut Arena),
+        wakes: &mut Wakes,
+        act: impl FnOnce(&mut Visit<'_, '_>) -> R,
+    ) -> R {
+        let Slot { fingerprint, ref mut is_marked, ref mut state, .. } = *slot;
+        self.with(fingerprint, wakes, |Side { receipts, line }, told| {
+            let scene = Scene { plan, state, now, arena };
+            let used = scene.arena.used();
+            let mut visit = Visit { beside: self, scene, receipts, line, told };
+            let result = act(&mut visit);
+            visit.grant();
+            let taken = visit.scene.arena.used().saturating_sub(used);
+            told.wakes.runs = told.wakes.runs.saturating_add(taken);
+            *is_marked = !(receipts.is_empty() && line.is_empty());
+            result
+        })
+    }
+
+    /// What a look at a key is told for which others wait; `None` when nobody does. Changes nothing.
+    pub(super) fn look(
+        &self,
+        slot: &Slot,
+        cost: u64,
+        (plan, now, arena): (&Plan, Nanos, &mut Arena),
+    ) -> Option<Decision> {
+        if !slot.is_marked {
+            return None;
+        }
+        let shard = self.lock(slot.fingerprint);
+        let side = shard.keys.get(&slot.fingerprint).filter(|side| !side.line.is_empty())?;
+        let mut state = slot.state;
+        Some(side.line.look(&Scene { plan, state: &mut state, now, arena }, cost))
+    }
+
+    /// Forgets a receipt whose cost is kept, and what a waiter was told. For a key without a slot there is
+    /// nothing else to do.
+    pub(super) fn take_told(&self, fingerprint: u64, id: u64) -> Option<Decision> {
+        let mut wakes = Wakes::default();
+        self.with(fingerprint, &mut wakes, |side, told| {
+            side.receipts.keep(id);
+            told.told.remove(&id)
+        })
+    }
+
+    /// Ends all waiting, now and later.
+    pub(super) fn close(&self) {
+        let mut wakes = Wakes::default();
+        self.is_closed.store(true, Ordering::Relaxed);
+        for shard in std::iter::once(&self.first).chain(&self.more) {
+            let mut shard = sync::lock(shard);
+            let Shard { keys, told } = &mut *shard;
+            for side in keys.values_mut() {
+                let before = side.line.len();
+                side.line.close(&mut Told { told, wakes: &mut wakes, counted: [0; 2] });
+                self.waiters.fetch_sub(before as u64, Ordering::Relaxed);
+            }
+            keys.retain(|_, side| {
+                let is_empty = side.is_empty();
+                if is_empty {
+                    self.keys.fetch_sub(1, Ordering::Relaxed);
+                }
+                !is_empty
+            });
+        }
+    }
+
+    fn number(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn lock(&self, fingerprint: u64) -> MutexGuard<'_, Shard> {
+        let place = usize::try_from(fingerprint % (MORE_SHARDS + 1)).unwrap_or(usize::MAX);
+        sync::lock(self.more.get(place).unwrap_or(&self.first))
+    }
+
+    /// Does something with what a key has, and counts what has changed.
+    fn with<R>(
+        &self,
+        fingerprint: u64,
+        wakes: &mut Wakes,
+        act: impl FnOnce(&mut Side, &mut Told<'_>) -> R,
+    ) -> R {
+        let mut shard = self.lock(fingerprint);
+        let Shard { keys, told } = &mut *shard;
+        let mut told = Told { told, wakes, counted: [0; 2] };
+        let mut new = Side::default();
+        let known = keys.get_mut(&fingerprint);
+        let was_known = known.is_some();
+        let side = known.unwrap_or(&mut new);
+        let before = side.counts();
+        let result = act(side, &mut told);
+        let (after, is_empty) = (side.counts(), side.is_empty());
+        let counted = before.into_iter().zip(told.counted).map(|(before, more)| before + more);
+        let counts = [&self.waiters, &self.receipts].into_iter().zip(counted).zip(after);
+        for ((count, counted), after) in counts.filter(|((_, counted), after)| counted != after) {
+            // (A difference below 0 wraps, and so does the sum.)
+            count.fetch_add(after.wrapping_sub(counted), Ordering::Relaxed);
+        }
+        match (was_known, is_empty) {
+            (true, true) => {
+                keys.remove(&fingerprint);
+                self.keys.fetch_sub(1, Ordering::Relaxed);
+            }
+            (false, false) => {
+                keys.insert(fingerprint, new);
+                self.keys.fetch_add(1, Ordering::Relaxed);
+            }
+            _ => {}
+        }
+        result
+    }
+}
+
+/// Counts one more, unless there are as many as may be.
+fn claim(count: &AtomicU64, most: u64) -> bool {
+    let is_there = count.fetch_add(1, Ordering::Relaxed) < most;
+    if !is_there {
+        count.fetch_sub(1, Ordering::Relaxed);
+    }
+    is_there
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Side {
+    fn counts(&self) -> [u64; 2] {
+        [self.line.len(), self.receipts.len()].map(|len| u64::try_from(len).unwrap_or(u64::MAX))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.receipts.is_empty() && self.line.is_empty()
+    }
+}
+
+/// A key in a slot with what is beside it, everything locked.
+pub(super) struct Visit<'a, 't> {
+    beside: &'a Beside,
+    scene: Scene<'a>,
+    receipts: &'a mut Receipts,
+    line: &'a mut Line,
+    told: &'a mut Told<'t>,
+}
+
+impl Visit<'_, '_> {
+    /// Charges those who are due.
+    pub(super) fn grant(&mut self) {
+        // For want of log entries the first waits on, until it asks itself.
+        let _ = self.grant_or(false);
+    }
+
+    fn grant_or(&mut self, refuse_without_runs: bool) -> Result<(), NoRuns> {
+        let Self { scene, receipts, line, told, .. } = self;
+        line.grant(scene, receipts, told, refuse_without_runs)
+    }
+
+    /// What a call that does not wait is told when others do.
+    pub(super) fn deny(&mut self, cost: u64) -> Option<Decision> {
+        self.grant();
+        (!self.line.is_empty()).then(|| self.line.deny(&self.scene, cost))
+    }
+
+    /// Puts a call at the end of the queue that is not admitted now, and says its number, and when it is to
+    /// come; an error is the refusal.
+    pub(super) fn line_up(&mut self, cost: u64, wait: Wait) -> Result<(u64, Nanos), Decision> {
+        let Self { beside, scene, line, told, .. } = self;
+        let denied = match line.is_empty() {
+            true => scene.plan.decide(scene.state, cost, scene.now, scene.arena).decision,
+            false => line.deny(scene, cost),
+        };
+        if beside.is_closed.load(Ordering::Relaxed) {
+            return Err(Decision { origin: denied.origin, ..Decision::CLOSED });
+        }
+        let Retry::After(after) = denied.retry else { return Err(denied) };
+        let Bounds { waiters, waiters_per_key, wait: longest, .. } = beside.bounds;
+        if after.as_nanos() > wait.within.min(longest) {
+            return Err(denied);
+        }
+        let is_room = u64::try_from(line.len()).is_ok_and(|len| len < waiters_per_key);
+        if !is_room || !claim(&beside.waiters, waiters) {
+            let first = line.first_due(scene).map_or(after, |due| due.since(scene.now));
+            let retry = Retry::After(first.max(span(1)));
+            return Err(Decision { retry, denial: Some(Denial::QueueFull), ..denied });
+        }
+        told.counted = [1, 0];
+        let id = beside.number();
+        let due = scene.now + after;
+        line.push(scene, id, cost, due);
+        Ok((id, due))
+    }
+
+    /// What became of one who waits. Who is the first and finds no log entries may be refused.
+    pub(super) fn poll(
+        &mut self,
+        (id, until): (u64, Nanos),
+        waker: &mut Option<Waker>,
+        refuse_without_runs: bool,
+    ) -> Result<Progress, NoRuns> {
+        if let Some(decision) = self.take(id) {
+            return Ok(Progress::Told(decision));
+        }
+        let granted = self.grant_or(refuse_without_runs);
+        if let Some(decision) = self.take(id) {
+            return Ok(Progress::Told(decision));
+        }
+        if self.line.is_first(id) {
+            granted?;
+        }
+        let Some(due) = self.line.arm(&self.scene, id, waker) else {
+            return Ok(Progress::Told(Decision::CLOSED));
+        };
+        if due <= until {
+            return Ok(Progress::Waits(due));
+        }
+        let denial = if self.line.is_first(id) { Denial::Limit } else { Denial::Queued };
+        let retry = Retry::After(due.since(self.scene.now).max(span(1)));
+        let denied = self.line.deny(&self.scene, 1);
+        self.told.wakes.unwanted.extend(self.line.leave(id));
+        Ok(Progress::Told(Decision { retry, denial: Some(denial), ..denied }))
+    }
+
+    /// Lets one who waits go, with what it was granted.
+    pub(super) fn leave(&mut self, id: u64) {
+        self.told.wakes.unwanted.extend(self.line.leave(id));
+        self.told.told.remove(&id);
+        self.settle(id, 0);
+    }
+
+    /// Leaves only `actual` charged of what a receipt is for, and says how much is given back.
+    pub(super) fn settle(&mut self, id: u64, actual: u64) -> u64 {
+        let Scene { plan, state, now, arena } = &mut self.scene;
+        self.line.forget_end();
+        plan.settle_receipt(state, id, actual, *now, arena, self.receipts)
+    }
+
+    pub(super) fn refund(&mut self, tokens: u64) -> u64 {
+        let Scene { plan, state, now, arena } = &mut self.scene;
+        self.line.forget_end();
+        plan.refund_with(state, tokens, *now, arena, self.receipts)
+    }
+
+    /// Forgets what the key has spent.
+    pub(super) fn reset(&mut self) {
+        let Scene { plan, state, now, arena } = &mut self.scene;
+        self.line.forget_end();
+        self.receipts.clear();
+        plan.release(state, arena);
+        **state = State::new(*now);
+    }
+
+    /// What one who waits was told, and what it was granted is spent.
+    fn take(&mut self, id: u64) -> Option<Decision> {
+        let decision = self.told.told.remove(&id)?;
+        self.receipts.keep(id);
+        Some(decision)
+    }
+}

@@ -1,0 +1,291 @@
+//! Those who wait for the tokens of one key, in the order in which they came.
+//!
+//! Nothing here waits, and nothing has to come by at any time: as a bucket is refilled when it is next
+//! looked at, so whoever has the key's set locked first grants what has become due ([`Line::grant`]).
+//! It is always those at the head who are granted, and while anybody waits nobody else is charged, so that
+//! it is known when each will be.
+//!
+//! A waiter comes by itself at that time ([`Waiter::rings_at`]). It is woken before only when it was granted
+//! or refused by somebody else, or when it stands at the head and would come too late, because others gave up
+//! or tokens were given back. (Those behind it are not woken then: each learns it when it gets there.)
+
+use std::collections::VecDeque;
+use std::task::Waker;
+
+use super::beside::Told;
+use crate::algorithm::arena::Arena;
+use crate::decision::{Decision, Denial, Retry};
+use crate::step::{Plan, Receipts, State};
+use crate::time::{Nanos, span};
+
+/// A key's limits and its state, with its set locked.
+pub(super) struct Scene<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) state: &'a mut State,
+    pub(super) now: Nanos,
+    pub(super) arena: &'a mut Arena,
+}
+
+/// Those who wait, the first one first. Their numbers grow.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    waiters: VecDeque<Waiter>,
+    /// How it will be after all of them; `None` when that is to be worked out again.
+    end: Option<Box<End>>,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    id: u64,
+    cost: u64,
+    /// When it will ask again by itself.
+    rings_at: Nanos,
+    waker: Option<Waker>,
+}
+
+/// What the state will be once all who wait are granted, if nobody gives up.
+#[derive(Debug)]
+struct End {
+    /// The last change of the state from which it was worked out.
+    from: Nanos,
+    /// When the last of them is granted.
+    at: Nanos,
+    state: State,
+    /// Of its logs.
+    arena: Arena,
+}
+
+/// There are no log entries for the first in line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NoRuns;
+
+impl Line {
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiters.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.waiters.len()
+    }
+
+    /// Something has changed by which others may be granted sooner or later.
+    pub(super) fn forget_end(&mut self) {
+        self.end = None;
+    }
+
+    /// Charges those who are due, in their order. Those who can never be granted are refused; so are those for
+    /// whom there are no log entries, if that is wanted.
+    pub(super) fn grant(
+        &mut self,
+        scene: &mut Scene<'_>,
+        receipts: &mut Receipts,
+        told: &mut Told<'_>,
+        refuse_without_runs: bool,
+    ) -> Result<(), NoRuns> {
+        while let Some(first) = self.waiters.front_mut() {
+            let Scene { plan, state, now, arena } = scene;
+            let step = plan.decide(state, first.cost, *now, arena);
+            let (id, mut decision) = (first.id, step.decision);
+            match decision.retry {
+                Retry::Now if step.ruling.runs > arena.room() => {
+                    if !refuse_without_runs {
+                        return Err(NoRuns);
+                    }
+                    let wait = span(plan.longest_period().into());
+                    decision = Decision::store_full(wait, plan.origin);
+                }
+                Retry::Now => {
+                    plan.apply_with(state, &step.ruling, arena, receipts, Some(id));
+                    // Granted at another time than it was due, it can put the others off.
+                    self.end = None;
+                }
+                Retry::Never => {}
+                Retry::After(wait) => {
+                    if step.ruling.is_written() {
+                        // The time of a clock that was stepped back.
+                        plan.apply_with(state, &step.ruling, arena, receipts, None);
+                        self.end = None;
+                    }
+                    let due = *now + wait;
+                    if first.rings_at > due {
+                        first.rings_at = due;
+                        told.wake(first.waker.take());
+                    }
+                    break;
+                }
+            }
+            told.tell(id, decision, first.waker.take());
+            self.waiters.pop_front();
+        }
+        if self.waiters.is_empty() {
+            // Nothing is kept for a key without any.
+            self.waiters = VecDeque::new();
+            self.end = None;
+        }
+        Ok(())
+    }
+
+    /// What a newcomer is told who does not wait.
+    pub(super) fn deny(&mut self, scene: &Scene<'_>, cost: u64) -> Decision {
+        let limit = self.limit(scene);
+        match self.end(scene) {
+            Some(end) => end.say(scene.plan, cost, scene.now, limit),
+            None => without_memory(scene.plan),
+        }
+    }
+
+    /// What a look is told, and a call that would change nothing: as after those who are due now were
+    /// granted.
+    pub(super) fn look(&self, scene: &Scene<'_>, cost: u64) -> Decision {
+        let Scene { plan, now, .. } = scene;
+        match self.forecast(scene, self.waiters.len()) {
+            Some(end) if end.at > *now => end.say(plan, cost, *now, self.limit(scene)),
+            Some(end) => plan.decide(&end.state, cost, *now, &end.arena).decision,
+            None => without_memory(plan),
+        }
+    }
+
+    /// Puts a newcomer at the end, who is told to come after `wait`.
+    pub(super) fn push(&mut self, scene: &Scene<'_>, id: u64, cost: u64, rings_at: Nanos) {
+        self.waiters.push_back(Waiter { id, cost, rings_at, waker: None });
+        let plan = scene.plan;
+        let is_added = self.end.as_mut().is_some_and(|end| !plan.has_log() && end.add(plan, cost));
+        if !is_added {
+            self.end = None;
+        }
+    }
+
+    /// When a waiter is to come again, unless its waker is called before; `None` when it does not wait here.
+    /// The waker is exchanged for the one that it had: none is dropped under a lock, where its task may go with
+    /// it.
+    pub(super) fn arm(
+        &mut self,
+        scene: &Scene<'_>,
+        id: u64,
+        waker: &mut Option<Waker>,
+    ) -> Option<Nanos> {
+        let place = self.place(id)?;
+        let mut rings_at = self.waiters.get(place)?.rings_at;
+        if rings_at <= scene.now {
+            // It came as it was told, and those before it were late.
+            let due = self.forecast(scene, place + 1).map_or(scene.now, |end| end.at);
+            rings_at = due.max(scene.now.plus_nanos(1));
+        }
+        let waiter = self.waiters.get_mut(place)?;
+        waiter.rings_at = rings_at;
+        if waker.is_some() {
+            std::mem::swap(&mut waiter.waker, waker);
+        }
+        Some(rings_at)
+    }
+
+    /// Lets a waiter go, if it waits here, and hands out its waker.
+    pub(super) fn leave(&mut self, id: u64) -> Option<Waker> {
+        let waiter = self.waiters.remove(self.place(id)?)?;
+        self.end = None;
+        waiter.waker
+    }
+
+    /// Lets all go.
+    pub(super) fn close(&mut self, told: &mut Told<'_>) {
+        for mut waiter in std::mem::take(&mut self.waiters) {
+            told.tell(waiter.id, Decision::CLOSED, waiter.waker.take());
+        }
+        self.end = None;
+    }
+
+    /// When the first is granted.
+    pub(super) fn first_due(&self, scene: &Scene<'_>) -> Option<Nanos> {
+        let Scene { plan, state, now, arena } = scene;
+        let first = self.waiters.front()?;
+        let wait = plan.decide(state, first.cost, *now, arena).decision.retry_after()?;
+        Some(*now + wait)
+    }
+
+    /// Whether that one is the first.
+    pub(super) fn is_first(&self, id: u64) -> bool {
+        self.waiters.front().is_some_and(|first| first.id == id)
+    }
+
+    /// The limit that the first waits for.
+    fn limit(&self, scene: &Scene<'_>) -> Option<u8> {
+        let Scene { plan, state, now, arena } = scene;
+        let first = self.waiters.front()?;
+        plan.decide(state, first.cost, *now, arena).decision.limit
+    }
+
+    fn place(&self, id: u64) -> Option<usize> {
+        self.waiters.binary_search_by_key(&id, |waiter| waiter.id).ok()
+    }
+
+    fn end(&mut self, scene: &Scene<'_>) -> Option<&End> {
+        let is_known = self.end.as_ref().is_some_and(|end| end.from == scene.state.last);
+        if !is_known {
+            self.end = self.forecast(scene, self.waiters.len()).map(Box::new);
+        }
+        self.end.as_deref()
+    }
+
+    /// How it will be after so many of the first; `None` when there is not enough memory for their logs.
+    fn forecast(&self, scene: &Scene<'_>, count: usize) -> Option<End> {
+        let Scene { plan, state, now, arena } = scene;
+        let (copy, own) = match plan.has_log() {
+            true => plan.copied(state, count, arena)?,
+            false => (**state, Arena::empty()),
+        };
+        let mut end = End { from: state.last, at: *now, state: copy, arena: own };
+        for waiter in self.waiters.iter().take(count) {
+            end.add(plan, waiter.cost);
+        }
+        Some(end)
+    }
+}
+
+/// There is not enough memory to tell when.
+fn without_memory(plan: &Plan) -> Decision {
+    Decision::store_full(span(plan.longest_period().max(1).into()), plan.origin)
+}
+
+impl End {
+    /// Grants one more, at the time at which it is due; false when it never is.
+    fn add(&mut self, plan: &Plan, cost: u64) -> bool {
+        // A clock that was stepped back counts from the first denial on; then the wait is exact.
+        for _ in 0..2 {
+            let step = plan.decide(&self.state, cost, self.at, &self.arena);
+            if step.ruling.is_written() && step.ruling.runs <= self.arena.room() {
+                plan.apply(&mut self.state, &step.ruling, &mut self.arena);
+            }
+            match step.decision.retry {
+                Retry::Now => return true,
+                Retry::Never => return false,
+                Retry::After(wait) => self.at = self.at + wait,
+            }
+        }
+        false
+    }
+
+    /// What one more is told at `now`.
+    fn say(&self, plan: &Plan, cost: u64, now: Nanos, limit: Option<u8>) -> Decision {
+        let Decision { retry, reset_after, limit: own, .. } =
+            plan.decide(&self.state, cost, self.at, &self.arena).decision;
+        let before = self.at.since(now);
+        let decision = Decision {
+            retry,
+            // Those who wait have a claim to all of them.
+            remaining: 0,
+            reset_after: reset_after.saturating_add(before),
+            limit: if retry == Retry::Now { limit } else { own },
+            denial: Some(Denial::Queued),
+            would_deny: false,
+            origin: plan.origin,
+        };
+        match retry {
+            _ if cost == 0 => Decision { retry: Retry::Now, denial: None, ..decision },
+            Retry::Never => Decision { denial: Some(Denial::Limit), ..decision },
+            Retry::Now => Decision { retry: Retry::After(before.max(span(1))), ..decision },
+            Retry::After(wait) => {
+                Decision { retry: Retry::After(wait.saturating_add(before)), ..decision }
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What is done to keys with something beside their slots: receipts are settled, and those who wait ask
+//! or go.
+
+use std::task::Waker;
+
+use super::beside::{Progress, Visit, Wakes};
+use super::room::ROUNDS;
+use super::sets::Slot;
+use super::sweep::Hand;
+use super::{Request, Store};
+use crate::decision::Decision;
+use crate::time::Nanos;
+
+impl Store {
+    /// Leaves only `actual` charged of what a receipt is for, and says how much is given back.
+    pub(crate) fn settle<N: Fn() -> Nanos>(
+        &self,
+        id: u64,
+        actual: u64,
+        request: &Request<'_, N>,
+    ) -> u64 {
+        self.at_home(request, |visit| visit.settle(id, actual)).unwrap_or(0)
+    }
+
+    /// A receipt is done with; what it cost stays spent.
+    pub(crate) fn keep(&self, fingerprint: u64, id: u64) {
+        let _sets = self.lock_pair(fingerprint);
+        self.beside.take_told(fingerprint, id);
+    }
+
+    /// What became of one who waits, until when at the latest.
+    pub(crate) fn poll<N: Fn() -> Nanos>(
+        &self,
+        (id, until): (u64, Nanos),
+        waker: &Waker,
+        request: &Request<'_, N>,
+    ) -> Progress {
+        let mut hand = Hand::new(self, false);
+        let mut refuse = false;
+        // What is left of it is dropped with no lock held.
+        let mut waker = Some(waker.clone());
+        for _ in 0..ROUNDS {
+            match self.at_home(request, |visit| visit.poll((id, until), &mut waker, refuse)) {
+                Some(Ok(progress)) => return progress,
+                // There are no log entries for it. It is the only one who looks for them elsewhere.
+                Some(Err(_)) => refuse = !hand.sweep_some(request),
+                None => break,
+            }
+        }
+        // Its key may have gone since it was granted.
+        let fingerprint = request.fingerprint;
+        let _sets = self.lock_pair(fingerprint);
+        Progress::Told(self.beside.take_told(fingerprint, id).unwrap_or(Decision::CLOSED))
+    }
+
+    /// Lets one who waits go, with what it was granted.
+    pub(crate) fn leave<N: Fn() -> Nanos>(&self, id: u64, request: &Request<'_, N>) {
+        if self.at_home(request, |visit| visit.leave(id)).is_none() {
+            self.keep(request.fingerprint, id);
+        }
+    }
+
+    /// Ends all waiting, now and later.
+    pub(crate) fn close(&self) {
+        self.beside.close();
+    }
+
+    /// Does something to a key that has a slot.
+    pub(super) fn at_home<R, N: Fn() -> Nanos>(
+        &self,
+        request: &Request<'_, N>,
+        act: impl FnOnce(&mut Visit<'_, '_>) -> R,
+    ) -> Option<R> {
+        let mut wakes = Wakes::default();
+        let mut pair = self.lock_pair(request.fingerprint);
+        let (set, place) = pair.find(request.fingerprint)?;
+        let mut home: Slot = set.read(place)?;
+        let rows = request.rows.hold();
+        let plan = rows.plan(home.row)?;
+        let now = (request.now)();
+        let mut runs = self.runs();
+        let before = home.state.last;
+        let result = self.beside.visit(&mut home, (plan, now, runs.get()), &mut wakes, act);
+        set.write(place, &home);
+        self.note_step(before, home.state.last);
+        // It may owe for a shorter time now.
+        self.flood.end();
+        drop((runs, rows, pair));
+        self.tidy(wakes.runs, request);
+        Some(result)
+    }
+}
