@@ -169,15 +169,16 @@ impl Call {
         let Self { cost, within, caller } = self;
         let fingerprint = key.with_key(|key| limiter.secret.fingerprint(key));
         let within = within.map_or(u128::MAX, |within| within.as_nanos());
-        let (place, asked) = (Cell::new(None), Cell::new(Nanos::ZERO));
-        let aim = Aim::Wait(Wait { within }, &place);
+        let asked = Cell::new(Nanos::ZERO);
+        let wait = Wait { within, place: Cell::new(None) };
+        let aim = Aim::Wait(&wait);
         let now = || {
             let now = now();
             asked.set(now);
             now
         };
         let decision = limiter.decide_aim((fingerprint, &key), cost, aim, caller, now);
-        if let Some((id, due)) = place.get() {
+        if let Some((id, due)) = wait.place.get() {
             let within = Duration::from_nanos(u64::try_from(within).unwrap_or(u64::MAX));
             let until = asked.get() + within;
             return Ok(Queued::Waiting(Turn {

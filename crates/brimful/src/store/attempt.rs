@@ -1,9 +1,7 @@
 //! One try to decide for a key with both of its sets locked.
 
-use super::full::Full;
-use core::cell::Cell;
-
 use super::beside::{Wait, Wakes};
+use super::full::Full;
 use super::{Aim, Pair, Request, Set, Slot, Store, is_done};
 use crate::algorithm::arena::Arena;
 use crate::decision::{Decision, Origin};
@@ -326,13 +324,9 @@ impl Full<'_> {
             let denied = visit.deny(cost)?;
             match request.aim {
                 Aim::UpTo(_) => None,
-                Aim::Wait(wait, place) => Some(visit.line_up(cost, wait).map_or_else(
-                    |refused| refused,
-                    |queued| {
-                        place.set(Some(queued));
-                        denied
-                    },
-                )),
+                Aim::Wait(wait) => {
+                    Some(visit.line_up(cost, wait).unwrap_or_else(|refused| refused))
+                }
                 Aim::Charge | Aim::Reserve(_) => Some(denied),
             }
         });
@@ -348,19 +342,18 @@ impl Full<'_> {
         &self,
         pair: &mut Pair<'_>,
         home: &mut Home<'_>,
-        (cost, wait, queued): (u64, Wait, &Cell<Option<(u64, Nanos)>>),
+        (cost, wait): (u64, &Wait),
         wakes: &mut Wakes,
         arena: &mut Arena,
     ) -> Option<Decision> {
         let (set, place) = pair.find(self.fingerprint)?;
         let before = home.slot.state.last;
         let scene = (home.plan, self.now, arena);
-        let result = self.store.beside.visit(&mut home.slot, scene, wakes, |visit| {
-            visit.line_up(cost, wait).map(|place| queued.set(Some(place)))
-        });
+        let beside = &self.store.beside;
+        let result = beside.visit(&mut home.slot, scene, wakes, |visit| visit.line_up(cost, wait));
         set.write(place, &home.slot);
         self.store.note_step(before, home.slot.state.last);
-        result.err()
+        Some(result.unwrap_or_else(|refused| refused))
     }
 
     /// Decides for a key by the limits that it has now, and finds what it takes to remember that.
@@ -378,11 +371,11 @@ impl Full<'_> {
             most.set(cost);
         }
         let mut step = home.plan.decide(&home.slot.state, cost, self.now, arena);
-        if let Aim::Wait(wait, queued) = aim
+        if let Aim::Wait(wait) = aim
             && step.decision.is_denied()
         {
-            let refused = self.line_up(pair, &mut home, (cost, wait, queued), wakes, arena);
-            return Attempt::Decided(refused.unwrap_or(step.decision));
+            let told = self.line_up(pair, &mut home, (cost, wait), wakes, arena);
+            return Attempt::Decided(told.unwrap_or(step.decision));
         }
         let Home { slot: mut home, plan, is_known } = home;
         look |= cost == 0;

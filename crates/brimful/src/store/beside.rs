@@ -6,6 +6,7 @@
 //! the set locked that holds its slot, except that it may be closed at any time; its lock is the last that
 //! is taken, and wakers are called when all locks are given back ([`Wakes`]).
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::task::Waker;
 
@@ -115,10 +116,12 @@ pub(crate) enum Progress {
 }
 
 /// How a call wants to wait.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Wait {
     /// The longest, in nanoseconds.
     pub(crate) within: u128,
+    /// Its number in the queue, and when it is to be granted, if it waits.
+    pub(crate) place: Cell<Option<(u64, Nanos)>>,
 }
 
 impl Beside {
@@ -376,9 +379,9 @@ impl Visit<'_, '_> {
         (!self.line.is_empty()).then(|| self.line.deny(&self.scene, cost))
     }
 
-    /// Puts a call at the end of the queue that is not admitted now, and says its number, and when it is to
-    /// come; an error is the refusal.
-    pub(super) fn line_up(&mut self, cost: u64, wait: Wait) -> Result<(u64, Nanos), Decision> {
+    /// Puts a call at the end of the queue that is not admitted now, and says why it has to wait; an error is the
+    /// refusal.
+    pub(super) fn line_up(&mut self, cost: u64, wait: &Wait) -> Result<Decision, Decision> {
         let Self { beside, scene, line, told, .. } = self;
         let denied = match line.is_empty() {
             true => scene.plan.decide(scene.state, cost, scene.now, scene.arena).decision,
@@ -402,7 +405,8 @@ impl Visit<'_, '_> {
         let id = beside.number();
         let due = scene.now + after;
         line.push(scene, id, cost, due);
-        Ok((id, due))
+        wait.place.set(Some((id, due)));
+        Ok(denied)
     }
 
     /// What became of one who waits. Who is the first and finds no log entries may be refused.
