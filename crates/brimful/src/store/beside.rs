@@ -419,6 +419,8 @@ impl Visit<'_, '_> {
         if let Some(decision) = self.take(id) {
             return Ok(Progress::Told(decision));
         }
+        // Who asks need not be woken to hear of it.
+        self.told.wakes.unwanted.extend(self.line.disarm(id));
         let granted = self.grant_or(refuse_without_runs);
         if let Some(decision) = self.take(id) {
             return Ok(Progress::Told(decision));
