@@ -16,6 +16,10 @@
 mod answer;
 mod carry;
 mod plan;
+// Until the store keeps receipts.
+#[cfg(feature = "std")]
+#[allow(dead_code)]
+mod receipts;
 mod state;
 
 use alloc::boxed::Box;
@@ -31,6 +35,9 @@ pub(crate) use answer::{Answer, Outcome};
 #[cfg(feature = "std")]
 pub(crate) use carry::Look;
 pub(crate) use plan::Plan;
+#[cfg(feature = "std")]
+#[allow(unused_imports)]
+pub(crate) use receipts::Receipts;
 
 /// Backward readings of up to this, or the longest fill time or window of the key's limits, are
 /// ordinary disorder; beyond it the clock was stepped.
