@@ -149,7 +149,8 @@ impl Store {
         let content = set.read(0);
         let is_new = content.is_none();
         let mut content = content.unwrap_or(Slot::new(0, row, now));
-        let step = plan.decide(&content.state, request.cost, now, arena);
+        let cost = request.aim.cost(request.cost, plan, &content.state, now, arena);
+        let step = plan.decide(&content.state, cost, now, arena);
         if step.ruling.runs > arena.room() {
             let wait = plan.full_after(&content.state, now, arena);
             return self.refuse(wait.max(plan.longest_period().into()), plan.origin, request.peek);
@@ -321,13 +322,17 @@ impl Full<'_> {
         let before = slot.state.last;
         let scene = (plan, self.now, arena);
         let decided = self.store.beside.visit(slot, scene, wakes, |visit| {
+            if matches!(request.aim, Aim::UpTo(_)) {
+                // It is spent already.
+                visit.grant();
+                return None;
+            }
             let denied = visit.deny(cost)?;
             match request.aim {
-                Aim::UpTo(_) => None,
                 Aim::Wait(wait) => {
                     Some(visit.line_up(cost, wait).unwrap_or_else(|refused| refused))
                 }
-                Aim::Charge | Aim::Reserve(_) => Some(denied),
+                _ => Some(denied),
             }
         });
         if let Some((set, place)) = pair.find(self.fingerprint) {
@@ -365,11 +370,7 @@ impl Full<'_> {
         effort: Effort,
         (wakes, arena): (&mut Wakes, &mut Arena),
     ) -> Attempt {
-        if let Aim::UpTo(most) = aim {
-            let left = home.plan.decide(&home.slot.state, 0, self.now, arena).decision.remaining;
-            cost = cost.min(left);
-            most.set(cost);
-        }
+        cost = aim.cost(cost, home.plan, &home.slot.state, self.now, arena);
         let mut step = home.plan.decide(&home.slot.state, cost, self.now, arena);
         if let Aim::Wait(wait) = aim
             && step.decision.is_denied()

@@ -248,13 +248,13 @@ impl Beside {
         Some(side.line.look(&Scene { plan, state: &mut state, now, arena }, cost))
     }
 
-    /// Forgets a receipt whose cost is kept, and what a waiter was told. For a key without a slot there is
-    /// nothing else to do.
-    pub(super) fn take_told(&self, fingerprint: u64, id: u64) -> Option<Decision> {
+    /// Forgets a receipt whose cost is kept, and what a waiter was told, and says whether the key has nothing
+    /// here any more.
+    pub(super) fn take_told(&self, fingerprint: u64, id: u64) -> (Option<Decision>, bool) {
         let mut wakes = Wakes::default();
         self.with(fingerprint, &mut wakes, |side, told| {
             side.receipts.keep(id);
-            told.told.remove(&id)
+            (told.told.remove(&id), side.is_empty())
         })
     }
 

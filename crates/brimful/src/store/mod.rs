@@ -38,7 +38,7 @@ use crate::decision::Decision;
 use crate::error::Error;
 use crate::rows::{Held, Rows, Wanted};
 use crate::stats::StoreCounters;
-use crate::step::{Answer, State, Step};
+use crate::step::{Answer, Plan, State, Step};
 use crate::sync::{self, Mutex, MutexGuard};
 use crate::time::Nanos;
 pub(crate) use all::{Call, Charge, MOST_KEYS, Ruled};
@@ -163,6 +163,16 @@ pub(crate) enum Aim<'a> {
     Reserve(&'a Cell<Option<u64>>),
     /// To charge it now or later.
     Wait(&'a Wait),
+}
+
+impl Aim<'_> {
+    /// What is charged of a cost.
+    fn cost(self, cost: u64, plan: &Plan, state: &State, now: Nanos, arena: &Arena) -> u64 {
+        let Self::UpTo(charged) = self else { return cost };
+        let left = plan.decide(state, 0, now, arena).decision.remaining;
+        charged.set(cost.min(left));
+        charged.get()
+    }
 }
 
 /// The states of all keys.

@@ -274,6 +274,12 @@ impl Set<'_> {
         }
     }
 
+    /// Takes the mark from a slot.
+    pub(crate) fn unmark(&mut self, slot: usize) {
+        let words = self.slot(slot);
+        words.put(HIGH_AND_ROW, words.high_and_row() & !MARK);
+    }
+
     /// Empties a slot.
     pub(crate) fn clear(&mut self, slot: usize) {
         let words = self.slot(slot);
