@@ -156,11 +156,11 @@ impl Plan {
         let Settled { at, levels, .. } = old.settle(state, now, arena);
         receipts.pass(old.machines(), &state.levels, &levels, at);
         let carried = self.carry(old, state, now, arena);
-        let origins = self.origins(old).into_iter().map(|from| {
+        let matched = self.matches(old).into_iter().map(|from| {
             let from = from?;
             Some((from, old.machines().get(from)?))
         });
-        let limits = self.machines().iter().zip(carried.levels).zip(origins);
+        let limits = self.machines().iter().zip(carried.levels).zip(matched);
         receipts.carry(limits.map(|((machine, level), from)| (machine, level, from)));
         carried
     }

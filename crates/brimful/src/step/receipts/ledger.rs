@@ -126,7 +126,7 @@ impl Receipts {
         let has_room = |receipts: &mut Self| {
             let width = receipts.width();
             let room = receipts.entries.try_reserve(1).and(receipts.shares.try_reserve(width));
-            width > 0 && width == machines.len() && room.is_ok()
+            width == machines.len() && room.is_ok()
         };
         let id = id.filter(|id| *id >= self.next_id() && has_room(self));
         let levels = settled.iter().zip(levels).enumerate();
@@ -207,10 +207,7 @@ impl Receipts {
         };
         let ticks = worth.saturating_sub(kept);
         let debt = self.debt(limit);
-        let since = self.heads.get(limit).map_or(u64::MAX, |head| head.since);
-        let live = |entry: &Entry| entry.id >= since;
-        for (_, share) in self.column(limit).take(place.saturating_add(1)).filter(|(e, _)| live(e))
-        {
+        for (_, share) in self.column(limit).take(place.saturating_add(1)) {
             share.low = share.low.wrapping_add(ticks);
         }
         let left = self.debt(limit);
@@ -219,8 +216,8 @@ impl Receipts {
         }
         let paid = debt.saturating_sub(left);
         let tokens = each.map_or_else(|| scaled(paid, cost, worth), |each| paid.div_ceil(each));
-        let tokens = u64::try_from(tokens).unwrap_or(u64::MAX);
-        (paid, tokens.min(entry.cost.saturating_sub(actual)))
+        // At most `cost - actual`.
+        (paid, u64::try_from(tokens).unwrap_or(u64::MAX))
     }
 
     /// What the receipt at a place holds of a window or log beyond `actual`.
@@ -252,9 +249,8 @@ impl Receipts {
         if self.is_empty() || width == 0 || room.is_err() {
             return self.clear();
         }
-        // Limit by limit, as they are stored; then receipt by receipt.
         for (machine, level, from) in limits.clone() {
-            let goes_on = from.filter(|_| level > 0).and_then(|(place, old)| {
+            let goes_on = from.and_then(|(place, old)| {
                 let change = Change::between(machine, old)?;
                 Some(self.heads.get(place)?.carried(level, change))
             });

@@ -127,7 +127,7 @@ impl Pair {
         let state = plan.carry_with(&self.plan, &self.state, at, arena, receipts);
         if !same {
             self.oracle.advance(now);
-            self.oracle.carry(&plan, &plan.origins(&self.plan), &state.levels);
+            self.oracle.carry(&plan, &plan.matches(&self.plan), &state.levels);
         }
         (self.plan, self.state) = (plan, state);
         self.check();
@@ -295,6 +295,54 @@ fn receipts_that_are_worth_nothing_are_dropped() {
         assert!(pair.acquire(1, START + 2 * SECOND));
         assert_eq!(pair.receipts.len(), 0, "{spec}");
         assert_eq!(ids.map(|id| pair.settle(id, 0, START + 2 * SECOND)), [0; 3]);
+    }
+}
+
+#[test]
+fn receipts_go_at_once_when_nothing_is_owed() {
+    for spec in ["10/s", "10/s fixed-window", "10/s sliding-log", "10/s sliding-window"] {
+        let mut pair = Pair::new(&[spec]);
+        for cost in [1, 2] {
+            pair.reserve(cost, START).unwrap();
+        }
+        assert_eq!(pair.refund(3, START), 3);
+        assert_eq!(pair.receipts.bytes(), 0, "{spec}");
+    }
+    // What the last one pays may be all that is owed.
+    let mut pair = Pair::new(&["10/s"]);
+    let old = pair.reserve(1, START).unwrap();
+    let new = pair.reserve(4, START).unwrap();
+    assert_eq!(pair.settle(new, 0, START + 400 * MS), 1);
+    assert_eq!(pair.receipts.bytes(), 0);
+    assert_eq!(pair.settle(old, 0, START + 400 * MS), 0);
+}
+
+#[test]
+fn a_state_is_not_touched_when_nothing_comes_back() {
+    let mut pair = Pair::new(&["10/s"]);
+    let spent = pair.reserve(3, START).unwrap();
+    let [first, last] = [1, 2].map(|cost| pair.reserve(cost, START).unwrap());
+    let before = pair.state;
+    assert_eq!(pair.settle(spent, 3, START + MS), 0);
+    assert_eq!(pair.settle(first, u64::MAX, START + MS), 0);
+    // By then the bucket is full.
+    assert_eq!(pair.settle(last, 0, START + SECOND), 0);
+    assert_eq!((pair.state, pair.receipts.bytes()), (before, 0));
+}
+
+#[test]
+fn a_charge_without_a_place_in_the_ledger_gets_no_receipt() {
+    let mut pair = Pair::new(&["10/s", "20/s"]);
+    let ids = [1, 2].map(|cost| pair.reserve(cost, START).unwrap());
+    // Its id is not above the others, or the ledger is not that of its limits.
+    let other = Plan::alone(&Policy::parse(["10/s"]).unwrap());
+    let ruling = pair.rule(3, START);
+    for (plan, id) in [(&pair.plan, ids[0]), (&pair.plan, ids[1] - 1), (&other, ids[1] + 1)] {
+        let (mut state, arena) = (pair.state, &mut pair.arena);
+        let mut receipts = pair.receipts.clone();
+        plan.apply_with(&mut state, &ruling, arena, &mut receipts, Some(id));
+        assert!(state.levels[0] > pair.state.levels[0]);
+        assert_eq!((receipts.len(), receipts.sizes()), (2, [4, 2]));
     }
 }
 

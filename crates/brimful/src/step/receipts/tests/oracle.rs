@@ -372,6 +372,7 @@ impl Window {
         let [oldest, newest, total] = [0, 32, 64].map(|from| (level >> from) & 0xffff_ffff);
         let counts: u64 = expected.iter().map(|(_, count)| count).sum();
         assert_eq!(total, u128::from(counts));
+        assert!(total > 0 || level == 0);
         let mut index = if total == 0 { Arena::NONE } else { u32::try_from(oldest).unwrap() };
         let mut runs = Vec::new();
         while index != Arena::NONE {
