@@ -180,10 +180,11 @@ fn late_alarms_cost_a_few_questions() {
     let limiter = limiter("100/s burst 1", &clock);
     assert!(limiter.try_acquire_at(0_u64, 1, START).is_allowed());
     let turns: Vec<Turn<'_>> = (0..1_000).map(|_| waiting(&limiter, 0, 1, START)).collect();
-    let told = run(turns, &clock, |_| Duration::from_millis(1));
+    let late = |number: usize| Duration::from_micros(250 * (number as u64 * 7 % 5));
+    let told = run(turns, &clock, late);
     assert!(told.granted.is_sorted_by_key(|(_, number)| *number));
     println!(
-        "one token at a time, alarms 1 ms late: {} asked, {} woken for 1000",
+        "one token at a time, alarms up to 1 ms late: asked {} times, woken {} times for 1000 grants",
         told.asked, told.woken
     );
     assert!(told.asked <= 6_000, "asked {} times", told.asked);
@@ -204,8 +205,7 @@ fn keys_without_waiters_cost_nothing() {
         assert_eq!(memory.count_total, 0, "{key}");
     }
     drop(turns);
-    let memory = measure(|| assert_eq!(limiter.stats().waiters, 0));
-    assert_eq!(memory.count_total, 0);
+    assert_eq!(limiter.stats().waiters, 0);
 }
 
 /// Whoever holds a turn that does not keep the limiter is woken when that is dropped, and told that it waits no
