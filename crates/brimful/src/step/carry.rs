@@ -43,7 +43,7 @@ impl Look {
 
 impl Plan {
     /// Whether nothing is new but who asks.
-    fn has_limits_of(&self, old: &Self) -> bool {
+    pub(super) fn has_limits_of(&self, old: &Self) -> bool {
         self.enforced == old.enforced && self.limits().eq(old.limits())
     }
 
@@ -135,6 +135,19 @@ impl Plan {
             }
         }
         levels
+    }
+
+    /// For each limit the place of the old one from whose level [`carry`](Self::carry) takes its own.
+    #[cfg(feature = "std")]
+    pub(super) fn origins(&self, old: &Self) -> [Option<usize>; Policy::MAX_LIMITS] {
+        let mut origins = self.matches(old);
+        let trial = origins.iter_mut().zip(self.machines()).skip(self.enforced);
+        for (from, new) in trial {
+            // A log on trial begins with nothing, where it would need a run.
+            *from =
+                from.filter(|at| old.machines().get(*at).is_some_and(|old| !new.begins_log(old)));
+        }
+        origins
     }
 
     /// Which of the limits that are enforced are logs that begin with what was counted elsewhere.
