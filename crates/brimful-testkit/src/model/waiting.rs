@@ -166,9 +166,7 @@ impl WaitingModel {
 
     /// What became of one who waits, with a waker.
     pub fn poll(&mut self, id: u64, now: Nanos) -> Polled {
-        if !self.granted.iter().any(|(known, _)| *known == id) {
-            self.grant(now);
-        }
+        self.grant(now);
         if let Some(place) = self.granted.iter().position(|(known, _)| *known == id) {
             self.close(id);
             return Polled::Granted(self.granted.remove(place).1);
@@ -224,6 +222,12 @@ impl WaitingModel {
     #[must_use]
     pub fn waiters(&self) -> usize {
         self.waiters.len()
+    }
+
+    /// Whether it waits, and was not granted yet.
+    #[must_use]
+    pub fn waits(&self, id: u64) -> bool {
+        self.waiters.iter().any(|waiter| waiter.id == id)
     }
 
     /// What can still be settled, grants included of which nobody knows yet.
