@@ -18,7 +18,6 @@ use brimful_testkit::trace::{self, SplitMix64};
 use brimful_testkit::{Answer, Enqueued, Outcome, Polled, WaitingModel};
 
 const STEPS_PER_WORLD: usize = 60;
-const PLACES: u64 = 6;
 const KEYS: [&str; 3] = ["ann", "bob", "cyd"];
 
 type Counts = BTreeMap<&'static str, u64>;
@@ -96,7 +95,7 @@ fn check(name: &str, first: u64, worlds: u64, policy: impl Fn(&mut SplitMix64) -
         "forfeited",
     ];
     for kind in verbs.into_iter().chain(came) {
-        assert!(counts.get(kind).is_some_and(|count| *count > 50), "{name}: too few: {kind}");
+        assert!(counts.get(kind).is_some_and(|count| *count > 15), "{name}: too few: {kind}");
     }
 }
 
@@ -137,6 +136,8 @@ struct World<'a> {
     rng: &'a mut SplitMix64,
     counts: &'a mut Counts,
     story: Vec<String>,
+    /// Of 4 steps so many are at the same reading as the one before.
+    idle: u64,
     /// Whether a refund has an exact meaning while reservations are open.
     has_only_buckets: bool,
 }
@@ -145,10 +146,11 @@ type Wrong = String;
 
 fn run(policy: &Policy, rng: &mut SplitMix64, counts: &mut Counts) -> Result<(), Vec<String>> {
     let clock = ManualClock::default();
+    let places = [1, 3, 8][rng.below(3) as usize];
     let limiter = Limiter::builder(policy.clone())
         .max_keys(16)
         .max_log_entries(16 * 1024)
-        .max_waiters_per_key(PLACES)
+        .max_waiters_per_key(places)
         .max_wait(Duration::MAX)
         .clock(clock.clone())
         .build()
@@ -156,7 +158,7 @@ fn run(policy: &Policy, rng: &mut SplitMix64, counts: &mut Counts) -> Result<(),
     let keys = 1 + rng.below(3) as usize;
     let new = |key: &&'static str| Side {
         key,
-        model: WaitingModel::new(policy, PLACES as usize),
+        model: WaitingModel::new(policy, places as usize),
         turns: Vec::new(),
         open: Vec::new(),
     };
@@ -169,6 +171,7 @@ fn run(policy: &Policy, rng: &mut SplitMix64, counts: &mut Counts) -> Result<(),
         clock,
         policy,
         now: Nanos::from_nanos(start),
+        idle: rng.below(4),
         rng,
         counts,
         story: vec![format!("  {limits:?} from {start}")],
@@ -218,6 +221,10 @@ impl<'a> World<'a> {
 
     /// Moves the clock.
     fn go_on(&mut self, side: &Side<'_>) {
+        self.clock.set(self.now);
+        if self.rng.below(4) < self.idle {
+            return;
+        }
         let limits = self.policy.limits();
         let limit = &limits[self.rng.below(limits.len() as u64) as usize];
         let (tokens, period) = (limit.tokens(), limit.period().as_nanos() as u64);
