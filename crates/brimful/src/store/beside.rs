@@ -382,9 +382,16 @@ impl Visit<'_, '_> {
     /// Puts a call at the end of the queue that is not admitted now, and says why it has to wait; an error is the
     /// refusal.
     pub(super) fn line_up(&mut self, cost: u64, wait: &Wait) -> Result<Decision, Decision> {
-        let Self { beside, scene, line, told, .. } = self;
+        let Self { beside, scene, receipts, line, told } = self;
         let denied = match line.is_empty() {
-            true => scene.plan.decide(scene.state, cost, scene.now, scene.arena).decision,
+            true => {
+                let step = scene.plan.decide(scene.state, cost, scene.now, scene.arena);
+                if step.decision.is_denied() {
+                    // A clock that was stepped back counts from a denial on, also from a refusal.
+                    scene.plan.apply_with(scene.state, &step.ruling, scene.arena, receipts, None);
+                }
+                step.decision
+            }
             false => line.deny(scene, cost),
         };
         if beside.is_closed.load(Ordering::Relaxed) {
