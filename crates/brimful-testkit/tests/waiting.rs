@@ -526,7 +526,11 @@ impl<'a> World<'a> {
         let reservations: usize = sides.iter().map(|side| side.model.reservations()).sum();
         same("waiters", stats.waiters, waiters as u64)?;
         // Those of which nothing can come back any more need not be kept.
-        same("reservations kept", stats.reservations.max(reservations as u64), reservations as u64)?;
+        same(
+            "reservations kept",
+            stats.reservations.max(reservations as u64),
+            reservations as u64,
+        )?;
         let side = &mut sides[place];
         let costs = [0, 1, self.cost()];
         for cost in costs {
