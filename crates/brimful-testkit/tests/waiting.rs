@@ -12,7 +12,8 @@ use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use brimful::{
-    Algorithm, Decision, Limit, Limiter, ManualClock, Nanos, Policy, Progress, Queued, Reservation, Turn,
+    Algorithm, Decision, Limit, Limiter, ManualClock, Nanos, Policy, Progress, Queued, Reservation,
+    Turn,
 };
 use brimful_testkit::trace::{self, SplitMix64};
 use brimful_testkit::{Answer, Enqueued, Outcome, Polled, WaitingModel};
@@ -85,13 +86,40 @@ fn check(name: &str, first: u64, worlds: u64, policy: impl Fn(&mut SplitMix64) -
         panic!("{name}: {failed} of {worlds} worlds, such as {seed:#x}:\n{}", story.join("\n"));
     }
     let verbs = [
-        "acquire", "allow", "peek", "reserve", "commit less", "commit equal", "commit more", "cancel",
-        "drop reservation", "enqueue", "enqueue within", "poll early", "poll due", "poll late", "leave",
-        "drop turn", "refund", "reset",
+        "acquire",
+        "allow",
+        "peek",
+        "reserve",
+        "commit less",
+        "commit equal",
+        "commit more",
+        "cancel",
+        "drop reservation",
+        "enqueue",
+        "enqueue within",
+        "poll early",
+        "poll due",
+        "poll late",
+        "leave",
+        "drop turn",
+        "refund",
+        "reset",
     ];
     let came = [
-        "admitted", "denied", "queued", "queue full", "waiting", "granted at once", "granted", "granted by others",
-        "refused at once", "refused later", "stepped back", "back within tolerance", "gave back", "shortfall",
+        "admitted",
+        "denied",
+        "queued",
+        "queue full",
+        "waiting",
+        "granted at once",
+        "granted",
+        "granted by others",
+        "refused at once",
+        "refused later",
+        "stepped back",
+        "back within tolerance",
+        "gave back",
+        "shortfall",
         "forfeited",
     ];
     for kind in verbs.into_iter().chain(came) {
@@ -229,7 +257,8 @@ impl<'a> World<'a> {
         let limit = &limits[self.rng.below(limits.len() as u64) as usize];
         let (tokens, period) = (limit.tokens(), limit.period().as_nanos() as u64);
         let fill = period * limit.capacity().div_ceil(tokens);
-        let tolerance = u64::try_from(side.model.state().tolerance()).expect("a tolerance of seconds");
+        let tolerance =
+            u64::try_from(side.model.state().tolerance()).expect("a tolerance of seconds");
         let ns = self.now.as_nanos();
         let to = match self.rng.below(40) {
             0..=13 => ns,
@@ -402,7 +431,9 @@ impl<'a> World<'a> {
         self.count(match found {
             Enqueued::Waiting(..) => "waiting",
             Enqueued::Granted(_) => "granted at once",
-            Enqueued::Refused(Answer { denial: Some(brimful::Denial::QueueFull), .. }) => "queue full",
+            Enqueued::Refused(Answer { denial: Some(brimful::Denial::QueueFull), .. }) => {
+                "queue full"
+            }
             Enqueued::Refused(_) => "refused at once",
         });
         same("enqueue", found, model)
@@ -503,7 +534,8 @@ impl<'a> World<'a> {
             same(&format!("then a peek of {cost} at {:?}", self.now), found, model)?;
         }
         let mut model = side.model.woken();
-        let flags = side.turns.iter().filter(|waiting| waiting.flag.0.swap(false, Ordering::Relaxed));
+        let flags =
+            side.turns.iter().filter(|waiting| waiting.flag.0.swap(false, Ordering::Relaxed));
         let mut found: Vec<u64> = flags.map(|waiting| waiting.id).collect();
         let known: Vec<u64> = side.turns.iter().map(|waiting| waiting.id).collect();
         model.retain(|id| known.contains(id));
@@ -532,7 +564,8 @@ impl<'a> World<'a> {
         let capacity = self.policy.limits().iter().map(Limit::capacity).min().unwrap_or(0);
         for side in sides {
             let last = side.model.state().last().map_or(self.now, |last| last.max(self.now));
-            let fill = u64::try_from(side.model.peek(0, last).outcome.reset_after).expect("seconds");
+            let fill =
+                u64::try_from(side.model.peek(0, last).outcome.reset_after).expect("seconds");
             let left = self.limiter.peek_at(side.key, 0, after(last, fill)).remaining();
             same("tokens at the end", left, capacity)?;
         }

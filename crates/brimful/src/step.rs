@@ -16,9 +16,7 @@
 mod answer;
 mod carry;
 mod plan;
-// Until the store keeps receipts.
 #[cfg(feature = "std")]
-#[allow(dead_code)]
 mod receipts;
 mod state;
 
@@ -36,7 +34,6 @@ pub(crate) use answer::{Answer, Outcome};
 pub(crate) use carry::Look;
 pub(crate) use plan::Plan;
 #[cfg(feature = "std")]
-#[allow(unused_imports)]
 pub(crate) use receipts::Receipts;
 
 /// Backward readings of up to this, or the longest fill time or window of the key's limits, are

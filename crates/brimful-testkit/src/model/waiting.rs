@@ -68,12 +68,23 @@ pub struct WaitingModel {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// Admitted. With an id while it can still be settled.
-    Charge { id: Option<u64>, cost: u64, reading: Nanos },
-    Refund { tokens: u64, reading: Nanos },
+    Charge {
+        id: Option<u64>,
+        cost: u64,
+        reading: Nanos,
+    },
+    Refund {
+        tokens: u64,
+        reading: Nanos,
+    },
     /// Changed in some other way, which counts as the last change.
-    Touch { reading: Nanos },
+    Touch {
+        reading: Nanos,
+    },
     /// Nothing, but the clock was seen to be stepped.
-    Step { reading: Nanos },
+    Step {
+        reading: Nanos,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -376,7 +387,8 @@ impl WaitingModel {
     }
 
     fn place(&self, wanted: u64) -> Option<usize> {
-        let is_it = |event: &Event| matches!(event, Event::Charge { id: Some(id), .. } if *id == wanted);
+        let is_it =
+            |event: &Event| matches!(event, Event::Charge { id: Some(id), .. } if *id == wanted);
         self.history.iter().position(is_it)
     }
 

@@ -194,15 +194,18 @@ impl SlidingLog {
         arena: &mut Arena,
     ) -> (Handle, u64) {
         let mut log = Self::commit(log, settled, at, arena);
-        if log.total == 0 {
+        if log.total == 0 || part.tokens == 0 {
             return (log, 0);
         }
-        let time = at.now.stamp(part.age);
         let (mut before, mut index) = (Arena::NONE, log.oldest);
-        while index != Arena::NONE && arena.run(index).time != time {
-            (before, index) = (index, arena.run(index).next);
+        let mut run = arena.run(index);
+        while at.now.age(run.time) > part.age && run.next != Arena::NONE {
+            (before, index) = (index, run.next);
+            run = arena.run(index);
         }
-        let run = arena.run(index);
+        if at.now.age(run.time) != part.age {
+            return (log, 0);
+        }
         let given = u32::try_from(part.tokens).unwrap_or(u32::MAX).min(run.count);
         log.total = log.total.saturating_sub(given);
         if given < run.count {

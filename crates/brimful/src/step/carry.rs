@@ -137,19 +137,6 @@ impl Plan {
         levels
     }
 
-    /// For each limit the place of the old one from whose level [`carry`](Self::carry) takes its own.
-    #[cfg(feature = "std")]
-    pub(super) fn origins(&self, old: &Self) -> [Option<usize>; Policy::MAX_LIMITS] {
-        let mut origins = self.matches(old);
-        let trial = origins.iter_mut().zip(self.machines()).skip(self.enforced);
-        for (from, new) in trial {
-            // A log on trial begins with nothing, where it would need a run.
-            *from =
-                from.filter(|at| old.machines().get(*at).is_some_and(|old| !new.begins_log(old)));
-        }
-        origins
-    }
-
     /// Which of the limits that are enforced are logs that begin with what was counted elsewhere.
     fn logs_that_begin(&self, old: &Self) -> impl Iterator<Item = bool> {
         let matched = self.machines().iter().zip(self.matches(old)).take(self.enforced);
@@ -171,7 +158,8 @@ impl Plan {
         go_on
     }
 
-    fn matches(&self, old: &Self) -> Matches {
+    /// For each limit the old one from which it goes on.
+    pub(super) fn matches(&self, old: &Self) -> Matches {
         let (new, old) = (Side::of(self), Side::of(old));
         let mut pairing =
             Pairing { new: &new, old: &old, matches: Matches::default(), taken: [false; MOST] };

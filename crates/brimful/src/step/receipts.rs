@@ -19,6 +19,7 @@
 //! Only time that passes in states counts, as the sum of what passed between their changes, so the
 //! ledger does not need to know when a clock was stepped.
 
+mod head;
 mod ledger;
 #[cfg(test)]
 mod tests;
@@ -48,10 +49,9 @@ impl<M: AsRef<[Machine]>> Terms<M> {
         self.apply(state, ruling, arena);
         let Settled { at, levels, .. } = &ruling.settled;
         if let Write::Charge(cost) = ruling.write {
+            receipts.pass(self.machines(), &before, levels, *at);
             if receipts.is_empty() {
                 receipts.begin(self.machines(), levels);
-            } else {
-                receipts.pass(self.machines(), &before, levels, *at);
             }
             let charged = self.charged(ruling);
             receipts.charge(self.machines(), levels, &state.levels, cost, charged, id);
@@ -95,7 +95,7 @@ impl<M: AsRef<[Machine]>> Terms<M> {
         arena: &mut Arena,
         receipts: &mut Receipts,
     ) -> u64 {
-        let Some((place, cost)) = receipts.find(id) else {
+        let Some((_, cost)) = receipts.find(id) else {
             return 0;
         };
         let Settled { at, levels, .. } = self.settle(state, now, arena);
@@ -105,16 +105,19 @@ impl<M: AsRef<[Machine]>> Terms<M> {
             return 0;
         }
         receipts.pass(self.machines(), &state.levels, &levels, at);
+        let place = receipts.find(id).map(|(place, _)| place);
         let mut most = 0;
         let settled = self.machines().iter().zip(levels);
         let limits = state.levels.iter_mut().zip(settled);
         for (limit, (level, (machine, settled))) in limits.enumerate() {
-            let (left, given) = match machine.brim() {
-                Some(_) => {
+            let (left, given) = match (place, machine.brim()) {
+                // It is worth nothing any more.
+                (None, _) => (machine.commit(*level, settled, at, arena), 0),
+                (Some(place), Some(_)) => {
                     let (paid, given) = receipts.free(limit, place, actual);
                     (settled.saturating_sub(paid), given)
                 }
-                None => {
+                (Some(place), None) => {
                     let part = receipts.part(limit, place, actual);
                     machine.take_back(*level, settled, part, at, arena)
                 }
@@ -126,6 +129,7 @@ impl<M: AsRef<[Machine]>> Terms<M> {
         }
         state.last = at.now;
         receipts.keep(id);
+        receipts.drop_worthless();
         most
     }
 }
@@ -152,11 +156,11 @@ impl Plan {
         let Settled { at, levels, .. } = old.settle(state, now, arena);
         receipts.pass(old.machines(), &state.levels, &levels, at);
         let carried = self.carry(old, state, now, arena);
-        let origins = self.origins(old).into_iter().map(|from| {
+        let matched = self.matches(old).into_iter().map(|from| {
             let from = from?;
             Some((from, old.machines().get(from)?))
         });
-        let limits = self.machines().iter().zip(carried.levels).zip(origins);
+        let limits = self.machines().iter().zip(carried.levels).zip(matched);
         receipts.carry(limits.map(|((machine, level), from)| (machine, level, from)));
         carried
     }

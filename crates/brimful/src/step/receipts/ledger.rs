@@ -2,12 +2,15 @@
 
 use alloc::vec::Vec;
 
+use super::head::{Change, Head, Share};
 use crate::algorithm::arena::Arena;
 use crate::algorithm::{Machine, Moment, Part, scaled};
 use crate::step::State;
 
-/// The open receipts of one key, or of a state that keys share. Empty, it holds no memory.
+/// The open receipts of one key, or of a state that keys share. Those that can give nothing back
+/// any more may be gone before they are settled. Empty, it holds no memory.
 #[derive(Debug, Default)]
+#[cfg_attr(test, derive(Clone))]
 pub(crate) struct Receipts {
     /// Oldest first; their ids grow.
     entries: Vec<Entry>,
@@ -15,8 +18,8 @@ pub(crate) struct Receipts {
     shares: Vec<Share>,
     /// One for each limit.
     heads: Vec<Head>,
-    /// Nanoseconds that passed in the state. They wrap: a receipt as old as that is
-    /// [worth nothing](Head::since), unless something was charged in every period since.
+    /// Nanoseconds that passed in the state, for the ages of runs. They wrap: but when no run is left of a
+    /// log, no receipt of before holds anything, and no period is longer than 2^55 ns.
     clock: u64,
 }
 
@@ -29,125 +32,13 @@ struct Entry {
     at: u64,
 }
 
-/// What a receipt holds of one limit.
-#[derive(Clone, Copy, Debug)]
-struct Share {
-    /// Buckets: the least `V` in the gap before the receipt.
-    low: u128,
-    /// Buckets: the ticks charged. Windows and logs: tokens that may still be counted.
-    worth: u128,
-}
-
-impl Share {
-    const NOTHING: Self = Self { low: 0, worth: 0 };
-}
-
-/// One limit's part of the ledger.
-///
-/// `V` and its lows wrap. Only their differences mean anything, and they are far below 2^127: when
-/// the debt is zero the count starts again, and until then `V` stays within twice a full bucket of
-/// its lowest low, while lows rise above it by no more than open receipts are worth together.
-#[derive(Clone, Copy, Debug, Default)]
-struct Head {
-    /// Buckets: `V` as it stands.
-    v: u128,
-    /// Buckets: the least `V` since the newest receipt.
-    low: u128,
-    /// Receipts before this id are worth nothing here: nothing was owed after them, or this limit
-    /// took the place of another.
-    since: u64,
-    /// Sliding window counters: receipts before this id are counted with the previous window.
-    turned: u64,
-}
-
-impl Head {
-    /// Goes on from that debt, to which nothing is given back by receipts before `next`.
-    fn restart(&mut self, debt: u128, next: u64) {
-        *self = Self { v: debt, low: 0, since: next, turned: next };
-    }
-
-    /// The first for a limit with that level, of which receipts before `next` hold nothing.
-    fn of(machine: &Machine, level: u128, next: u64) -> Self {
-        let mut head = Self::default();
-        head.restart(if machine.brim().is_some() { level } else { 0 }, next);
-        head
-    }
-
-    /// The same under another limit, where the level is `level`.
-    fn carried(&self, level: u128, change: Change) -> Self {
-        match change {
-            Change::Nothing => *self,
-            Change::Scale { .. } => {
-                Self { v: level, low: self.carried_low(self.low, level, change), ..*self }
-            }
-        }
-    }
-
-    fn carried_share(&self, share: &Share, level: u128, change: Change) -> Share {
-        let worth = match change {
-            Change::Nothing => share.worth,
-            // Rounded down: what is left of a full bucket is rounded up.
-            Change::Scale { to, of } => {
-                to.saturating_sub(scaled(of.saturating_sub(share.worth), to, of))
-            }
-        };
-        Share { low: self.carried_low(share.low, level, change), worth }
-    }
-
-    /// As debts are carried, rounded up, so that the greatest of `V - m` is the debt again.
-    fn carried_low(&self, low: u128, level: u128, change: Change) -> u128 {
-        match change {
-            Change::Nothing => low,
-            Change::Scale { to, of } => level.wrapping_sub(scaled(self.above(low).min(of), to, of)),
-        }
-    }
-
-    /// So many ticks were refilled or given back.
-    fn pay(&mut self, ticks: u128) {
-        self.v = self.v.wrapping_sub(ticks);
-        self.low = self.lower(self.low, self.v);
-    }
-
-    /// `V` less a low; nothing, when the low lies above it.
-    fn above(&self, low: u128) -> u128 {
-        let above = self.v.wrapping_sub(low);
-        if above.cast_signed() < 0 { 0 } else { above }
-    }
-
-    /// The lower of two lows.
-    fn lower(&self, one: u128, other: u128) -> u128 {
-        let above = |low| self.v.wrapping_sub(low).cast_signed();
-        if above(one) > above(other) { one } else { other }
-    }
-}
-
-/// How a level goes on under another limit.
-#[derive(Clone, Copy, Debug)]
-enum Change {
-    /// As it is.
-    Nothing,
-    /// From a bucket of `of` ticks to one of `to`.
-    Scale { to: u128, of: u128 },
-}
-
-impl Change {
-    /// `None`, when a level is not a sum of charges any more.
-    fn between(new: &Machine, old: &Machine) -> Option<Self> {
-        match new.brim().zip(old.brim()) {
-            Some((to, of)) if to != of => Some(Self::Scale { to, of }),
-            Some(_) => Some(Self::Nothing),
-            None => new.keeps_parts(old).then_some(Self::Nothing),
-        }
-    }
-}
-
 impl Receipts {
     /// Whether no receipt is open.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// How many receipts are open.
+    /// How many receipts are kept.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -178,11 +69,7 @@ impl Receipts {
                 None => head.low = head.lower(share.low, head.low),
             }
         }
-        if self.len() <= 1 {
-            return self.clear();
-        }
-        self.shares.drain(own..own.saturating_add(width));
-        self.entries.remove(place);
+        self.remove(place, next);
     }
 
     /// The place of an open receipt, and what it cost.
@@ -222,6 +109,7 @@ impl Receipts {
             }
         }
         self.clock = self.clock.wrapping_add(at.elapsed());
+        self.drop_worthless();
     }
 
     /// `cost` was charged to the first `charged` of the limits: the levels are now `levels`. With an id
@@ -238,7 +126,7 @@ impl Receipts {
         let has_room = |receipts: &mut Self| {
             let width = receipts.width();
             let room = receipts.entries.try_reserve(1).and(receipts.shares.try_reserve(width));
-            width > 0 && width == machines.len() && room.is_ok()
+            width == machines.len() && room.is_ok()
         };
         let id = id.filter(|id| *id >= self.next_id() && has_room(self));
         let levels = settled.iter().zip(levels).enumerate();
@@ -297,6 +185,7 @@ impl Receipts {
                 left = left.saturating_sub(share.worth);
             }
         }
+        self.drop_worthless();
     }
 
     /// Takes out of a bucket what the receipt at a place is worth beyond `actual`. Returns the ticks by which
@@ -306,17 +195,19 @@ impl Receipts {
         let Some((entry, worth)) = self.share(limit, place) else {
             return (0, 0);
         };
-        // Of `worth` the actual cost keeps its fraction, rounded up.
-        let kept = match worth.checked_rem(entry.cost.into()) {
-            Some(0) => (worth / u128::from(entry.cost).max(1)).wrapping_mul(actual.into()),
-            _ => scaled(actual.into(), worth, entry.cost.into()),
+        if worth == 0 {
+            return (0, 0);
+        }
+        // Worth of one token, if that is whole: it always is, until it has been carried to another bucket.
+        let cost = u128::from(entry.cost);
+        let each = worth.checked_div(cost).filter(|each| each.wrapping_mul(cost) == worth);
+        let kept = match each {
+            Some(each) => each.wrapping_mul(actual.into()),
+            None => scaled(actual.into(), worth, cost),
         };
         let ticks = worth.saturating_sub(kept);
         let debt = self.debt(limit);
-        let since = self.heads.get(limit).map_or(u64::MAX, |head| head.since);
-        let live = |entry: &Entry| entry.id >= since;
-        for (_, share) in self.column(limit).take(place.saturating_add(1)).filter(|(e, _)| live(e))
-        {
+        for (_, share) in self.column(limit).take(place.saturating_add(1)) {
             share.low = share.low.wrapping_add(ticks);
         }
         let left = self.debt(limit);
@@ -324,11 +215,9 @@ impl Receipts {
             head.restart(0, next);
         }
         let paid = debt.saturating_sub(left);
-        if paid == 0 {
-            return (0, 0);
-        }
-        let tokens = u64::try_from(scaled(paid, entry.cost.into(), worth)).unwrap_or(u64::MAX);
-        (paid, tokens.min(entry.cost.saturating_sub(actual)))
+        let tokens = each.map_or_else(|| scaled(paid, cost, worth), |each| paid.div_ceil(each));
+        // At most `cost - actual`.
+        (paid, u64::try_from(tokens).unwrap_or(u64::MAX))
     }
 
     /// What the receipt at a place holds of a window or log beyond `actual`.
@@ -357,12 +246,11 @@ impl Receipts {
             let all = self.len().saturating_mul(width);
             shares.try_reserve_exact(all)
         });
-        if width == 0 || room.is_err() {
+        if self.is_empty() || width == 0 || room.is_err() {
             return self.clear();
         }
-        // Limit by limit, as they are stored; then receipt by receipt.
         for (machine, level, from) in limits.clone() {
-            let goes_on = from.filter(|_| level > 0).and_then(|(place, old)| {
+            let goes_on = from.and_then(|(place, old)| {
                 let change = Change::between(machine, old)?;
                 Some(self.heads.get(place)?.carried(level, change))
             });
@@ -379,6 +267,28 @@ impl Receipts {
             }
         }
         (self.heads, self.shares) = (heads, shares);
+        self.drop_worthless();
+    }
+
+    /// Drops the first receipts, as long as they are worth nothing in any limit. (In a bucket their gaps are
+    /// before all that count.)
+    pub(super) fn drop_worthless(&mut self) {
+        let since = self.heads.iter().map(|head| head.since).min().unwrap_or(0);
+        if self.entries.first().is_some_and(|first| first.id < since) {
+            self.remove(0, self.entries.partition_point(|entry| entry.id < since));
+        }
+    }
+
+    /// Removes the receipts of these places.
+    fn remove(&mut self, from: usize, until: usize) {
+        let width = self.width();
+        if until.saturating_sub(from) >= self.len() {
+            return self.clear();
+        }
+        let share = |place: usize| place.saturating_mul(width).min(self.shares.len());
+        let shares = share(from)..share(until);
+        self.shares.drain(shares);
+        self.entries.drain(from..until.min(self.entries.len()));
     }
 
     /// The debt of a bucket: the greatest `V - m`.
@@ -410,5 +320,25 @@ impl Receipts {
     /// An id above all that are open.
     fn next_id(&self) -> u64 {
         self.entries.last().map_or(0, |entry| entry.id.saturating_add(1))
+    }
+}
+
+#[cfg(test)]
+impl Receipts {
+    pub(super) fn ids(&self) -> impl Iterator<Item = u64> {
+        self.entries.iter().map(|entry| entry.id)
+    }
+
+    /// How many shares and heads there are.
+    pub(super) fn sizes(&self) -> [usize; 2] {
+        [self.shares.len(), self.heads.len()]
+    }
+
+    /// What is allocated.
+    pub(super) fn bytes(&self) -> usize {
+        let of = |capacity: usize, size| capacity * size;
+        of(self.entries.capacity(), size_of::<Entry>())
+            + of(self.shares.capacity(), size_of::<Share>())
+            + of(self.heads.capacity(), size_of::<Head>())
     }
 }
