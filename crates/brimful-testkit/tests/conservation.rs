@@ -53,8 +53,10 @@ impl Ledger {
                 (capacity - count, (i128::from(newest + width) - at).max(0))
             }
             Algorithm::SlidingWindow => {
-                let (before, present) =
-                    (self.total(|time| time / width + 1 == window), self.total(|time| time / width == window));
+                let (before, present) = (
+                    self.total(|time| time / width + 1 == window),
+                    self.total(|time| time / width == window),
+                );
                 let overlap = i128::from(width - now % width);
                 let whole = i128::from(width);
                 let left = ((capacity - present) * whole - before * overlap).div_euclid(whole);
@@ -112,7 +114,15 @@ impl<'a> World<'a> {
     fn new(limiter: &'a Limiter, clock: &ManualClock, policy: &'a Policy, now: u64) -> Self {
         let (open, turns, ledger) = (Vec::new(), Vec::new(), Ledger::default());
         let world = Self {
-            limiter, clock: clock.clone(), policy, ledger, open, turns, now, granted: 0, polls: 0,
+            limiter,
+            clock: clock.clone(),
+            policy,
+            ledger,
+            open,
+            turns,
+            now,
+            granted: 0,
+            polls: 0,
         };
         world.clock.set(world.at());
         world
@@ -191,7 +201,10 @@ impl<'a> World<'a> {
         if let Some(charge) = charge {
             self.ledger.0[charge].1 = actual.min(cost);
         }
-        assert!(given.is_none_or(|given| given <= cost.saturating_sub(actual)), "more than it cost");
+        assert!(
+            given.is_none_or(|given| given <= cost.saturating_sub(actual)),
+            "more than it cost"
+        );
         self.enter_grants();
         let more = actual.saturating_sub(cost) - shortfall;
         if more > 0 {
@@ -295,7 +308,12 @@ fn policy(rng: &mut SplitMix64) -> Policy {
     let limits = (0..count).map(|_| {
         let algorithm = Algorithm::ALL[rng.below(4) as usize];
         let unit = if rng.below(3) == 0 { 1_000_000 } else { 1 };
-        trace::nearest_limit(algorithm, rng.between(1, 12), rng.between(1, 60) * unit, rng.below(16))
+        trace::nearest_limit(
+            algorithm,
+            rng.between(1, 12),
+            rng.between(1, 60) * unit,
+            rng.below(16),
+        )
     });
     trace::policy_of(limits.collect())
 }
@@ -473,7 +491,8 @@ fn a_hundred_thousand_waits_that_time_out_around_their_grant_lose_no_token() {
             if plans.len() < world.turns.len() {
                 let due = world.turns.last().expect("it waits").told;
                 let near = |rng: &mut SplitMix64| {
-                    let off = if rng.below(2) == 0 { rng.below(3) } else { rng.magnitude(2_000_000) };
+                    let off =
+                        if rng.below(2) == 0 { rng.below(3) } else { rng.magnitude(2_000_000) };
                     let early = rng.below(2) == 0;
                     if early { due.saturating_sub(off) } else { due + off }.max(world.now)
                 };
@@ -513,7 +532,9 @@ fn a_hundred_thousand_waits_that_time_out_around_their_grant_lose_no_token() {
     world.check(true);
     let later = world.now + 10_000_000;
     assert_eq!(limiter.peek_at(KEY, 0, Nanos::from_nanos(later)).remaining(), 10);
-    println!("{waits} waits: {taken} taken, {untold} granted when given up, {gone} given up before");
+    println!(
+        "{waits} waits: {taken} taken, {untold} granted when given up, {gone} given up before"
+    );
     assert!(taken > 10_000 && untold > 10_000 && gone > 10_000);
 }
 

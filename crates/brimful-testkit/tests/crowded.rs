@@ -69,16 +69,22 @@ impl<'a> World<'a> {
             _ => self.now - rng.between(0, 20),
         };
         self.go_to(next);
-        let (key, cost, at) = (format!("key-{}", rng.below(KEYS)), rng.between(1, self.most), self.at());
+        let (key, cost, at) =
+            (format!("key-{}", rng.below(KEYS)), rng.between(1, self.most), self.at());
         let key = key.as_str();
         let is_gold = !self.policies.is_empty() && rng.below(3) == 0;
         let gold = self.limiter.tier("gold");
         match rng.below(20) {
             0..=2 => {
+                let look = match is_gold {
+                    true => gold.peek_at(key, cost, at),
+                    false => self.limiter.peek_at(key, cost, at),
+                };
                 let decision = match is_gold {
                     true => gold.try_acquire_at(key, cost, at),
                     false => self.limiter.try_acquire_at(key, cost, at),
                 };
+                assert_eq!(look, decision, "a look before, and the call");
                 self.count(if decision.is_allowed() { "admitted" } else { "denied" });
             }
             3..=6 => {
@@ -93,7 +99,8 @@ impl<'a> World<'a> {
             }
             7..=9 => self.settle(rng),
             10..=13 => {
-                let within = [None, Some(Duration::from_nanos(rng.below(50)))][rng.below(2) as usize];
+                let within =
+                    [None, Some(Duration::from_nanos(rng.below(50)))][rng.below(2) as usize];
                 let queued = self.limiter.enqueue_at(key, cost, within, at);
                 match queued {
                     Ok(Queued::Granted(_)) => self.count("granted at once"),
@@ -181,7 +188,9 @@ impl<'a> World<'a> {
                 let kind = match refused.denial() {
                     Some(Denial::Limit) if refused.is_never() => "refused for ever",
                     Some(Denial::Limit | Denial::Queued) => "refused later",
-                    Some(Denial::StoreFull) if self.may_refuse_runs => "refused without log entries",
+                    Some(Denial::StoreFull) if self.may_refuse_runs => {
+                        "refused without log entries"
+                    }
                     other => panic!("refused for {other:?}: {refused:?}"),
                 };
                 self.count(kind);
@@ -245,7 +254,13 @@ fn policy(rng: &mut SplitMix64, count: u64) -> Policy {
 
 type Build = fn(&mut SplitMix64, brimful::LimiterBuilder) -> brimful::LimiterBuilder;
 
-fn run(name: &str, worlds: u64, first: u64, has_rules: bool, build: Build) -> BTreeMap<&'static str, u64> {
+fn run(
+    name: &str,
+    worlds: u64,
+    first: u64,
+    has_rules: bool,
+    build: Build,
+) -> BTreeMap<&'static str, u64> {
     let mut counts = BTreeMap::new();
     for seed in 0..worlds {
         let mut rng = SplitMix64::new(first << 32 | seed);
@@ -311,7 +326,8 @@ fn those_who_wait_for_log_entries_come_to_an_end() {
 
 #[test]
 fn replaced_rules_and_tiers_leave_nobody_waiting_in_vain() {
-    let counts = run("rules", 400, 0xe5, true, |_, builder| builder.max_keys(40).max_log_entries(4_000));
+    let counts =
+        run("rules", 400, 0xe5, true, |_, builder| builder.max_keys(40).max_log_entries(4_000));
     assert!(counts.get("rules replaced").is_some_and(|count| *count > 1_000), "{counts:?}");
 }
 
