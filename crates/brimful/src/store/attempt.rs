@@ -87,7 +87,7 @@ impl Store {
         let mut slot = match old {
             None => found.unwrap_or(Slot::new(fingerprint, row, now)),
             Some(old) if look => {
-                if let Some(decision) = self.look_beside(&old, cost, &rows, now, arena) {
+                if let Some(decision) = full.look_beside(old, plan, cost, arena) {
                     return Attempt::Decided(decision);
                 }
                 return full.look_with(&mut pair, old, plan, cost, effort, arena);
@@ -99,7 +99,7 @@ impl Store {
         };
         if slot.is_marked {
             let decided = match look {
-                true => self.look_beside(&slot, cost, &rows, now, arena),
+                true => self.beside.look(&slot, cost, (plan, now, arena)),
                 false => full.stand_back(&mut pair, &mut slot, plan, request, wakes, arena),
             };
             if let Some(decision) = decided {
@@ -108,18 +108,6 @@ impl Store {
         }
         let home = Home { slot, plan, is_known: found.is_some() };
         full.settle_in(&mut pair, home, (cost, look, aim), effort, (wakes, arena))
-    }
-
-    /// What a look at a key is told for which others wait, by the limits under which they do.
-    fn look_beside(
-        &self,
-        slot: &Slot,
-        cost: u64,
-        rows: &Held<'_>,
-        now: Nanos,
-        arena: &mut Arena,
-    ) -> Option<Decision> {
-        self.beside.look(slot, cost, (rows.plan(slot.row)?, now, arena))
     }
 
     /// Decides against the state that all keys of the policy without a slot share.
@@ -276,6 +264,24 @@ impl Full<'_> {
         let wait = self.wait_for_runs(pair, missing, arena);
         let wait = wait.unwrap_or(plan.longest_period().into());
         self.store.refuse(wait.max(own.as_nanos()), plan.origin, peek)
+    }
+
+    /// What the key would be told under the limits of another row, if others wait for it: a copy of what it
+    /// owes and of its logs is carried over.
+    fn look_beside(
+        &self,
+        mut slot: Slot,
+        plan: &Plan,
+        cost: u64,
+        arena: &Arena,
+    ) -> Option<Decision> {
+        if !slot.is_marked {
+            return None;
+        }
+        let old = self.rows.plan(slot.row)?;
+        let (copy, mut own) = old.copied(&slot.state, plan.runs_to_carry(old), arena)?;
+        slot.state = plan.carry(old, &copy, self.now, &mut own);
+        self.store.beside.look(&slot, cost, (plan, self.now, &mut own))
     }
 
     /// What the key would be told under the limits of another row.

@@ -228,7 +228,7 @@ impl Line {
     fn forecast(&self, scene: &Scene<'_>, count: usize) -> Option<End> {
         let Scene { plan, state, now, arena } = scene;
         let (copy, own) = match plan.has_log() {
-            true => plan.copied(state, count, arena)?,
+            true => plan.copied(state, plan.logs().saturating_mul(count), arena)?,
             false => (**state, Arena::empty()),
         };
         let mut end = End { from: state.last, at: *now, limit: None, state: copy, arena: own };
