@@ -449,8 +449,9 @@ impl Visit<'_, '_> {
     /// Lets one who waits go, with what it was granted.
     pub(super) fn leave(&mut self, id: u64) {
         self.told.wakes.unwanted.extend(self.line.leave(id));
-        self.told.told.remove(&id);
-        self.settle(id, 0);
+        if self.told.told.remove(&id).is_some_and(|told| told.is_allowed()) {
+            self.settle(id, 0);
+        }
     }
 
     /// Leaves only `actual` charged of what a receipt is for, and says how much is given back.
