@@ -72,7 +72,7 @@ struct Side {
 
 /// Wakers to be called, or dropped, with no lock held: make one before anything is locked.
 #[derive(Debug, Default)]
-pub(super) struct Wakes {
+pub(crate) struct Wakes {
     wanted: Vec<Waker>,
     unwanted: Vec<Waker>,
     /// Log entries that grants took.
@@ -256,6 +256,16 @@ impl Beside {
             side.receipts.keep(id);
             (told.told.remove(&id), side.is_empty())
         })
+    }
+
+    /// Wakes all who wait, because their limits may be others now.
+    pub(super) fn wake_all(&self) {
+        let mut wakes = Wakes::default();
+        for shard in std::iter::once(&self.first).chain(&self.more) {
+            let mut shard = sync::lock(shard);
+            let lines = shard.keys.values_mut().map(|side| &mut side.line);
+            wakes.wanted.extend(lines.flat_map(Line::wakers));
+        }
     }
 
     /// Ends all waiting, now and later.
