@@ -52,10 +52,10 @@ impl Store {
         row: Option<u32>,
         request: &Request<'_, N>,
         effort: Effort,
+        wakes: &mut Wakes,
     ) -> Attempt {
-        let mut wakes = Wakes::default();
-        let attempt = self.attempt_locked(row, request, effort, &mut wakes);
-        self.tidy(wakes.runs, request);
+        let attempt = self.attempt_locked(row, request, effort, wakes);
+        self.tidy(std::mem::take(&mut wakes.runs), request);
         attempt
     }
 

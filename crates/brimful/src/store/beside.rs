@@ -70,9 +70,9 @@ struct Side {
     line: Line,
 }
 
-/// Wakers to be called, or dropped, with no lock held: make one before anything is locked.
+/// Wakers to be called, or dropped, with no lock held: make one before anything is locked, the rules included.
 #[derive(Debug, Default)]
-pub(super) struct Wakes {
+pub(crate) struct Wakes {
     wanted: Vec<Waker>,
     unwanted: Vec<Waker>,
     /// Log entries that grants took.
