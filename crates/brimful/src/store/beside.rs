@@ -327,13 +327,11 @@ impl Beside {
     }
 }
 
-/// Counts one more, unless there are as many as may be.
+/// Counts one more, unless there are as many as may be. In one step, so that nobody is refused for another
+/// who is refused.
 fn claim(count: &AtomicU64, most: u64) -> bool {
-    let is_there = count.fetch_add(1, Ordering::Relaxed) < most;
-    if !is_there {
-        count.fetch_sub(1, Ordering::Relaxed);
-    }
-    is_there
+    let more = |count: u64| (count < most).then(|| count.saturating_add(1));
+    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
 }
 
 impl Drop for Beside {
