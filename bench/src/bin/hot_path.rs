@@ -4,13 +4,14 @@
 
 use std::hint::black_box;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use brimful::{Decision, Limit, Limiter, LimiterBuilder, ManualClock, Nanos, Overflow, Policy};
 
 /// Live keys: a store of ordinary sets, and few enough for the caches of the simulated machine.
 const LIVE: u64 = 2_000;
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 12] = [
     "reference",
     "allow-text",
     "allow-u64",
@@ -21,6 +22,8 @@ const NAMES: [&str; 10] = [
     "many-text",
     "two-limits-text",
     "evict-text",
+    "reserve-text",
+    "queued-text",
 ];
 
 fn main() -> ExitCode {
@@ -81,6 +84,19 @@ fn main() -> ExitCode {
             let flood = (0..6 * LIVE).filter(|n| limiter.allow(*n)).count();
             flood + (0..calls).filter(|n| limiter.allow(black_box(format_key(*n).as_str()))).count()
         }
+        // Reserved, and settled for less: two calls.
+        "reserve-text" => {
+            let limiter = filled(builder(large().into()), &keys);
+            let back = |n| limiter.reserve(key(n), 2).map_or(0, |two| two.commit(1).given_back());
+            (0..calls).filter(|n| back(*n) == 1).count()
+        }
+        // Denied because another waits for the key.
+        "queued-text" => {
+            let limiter = filled(builder(Limit::per_day(1).unwrap().into()), &keys);
+            let wait = |key: &String| limiter.enqueue(key, 1, None).expect("a place");
+            let _turns: Vec<_> = keys.iter().map(wait).collect();
+            (0..calls).filter(|n| limiter.try_acquire(key(*n)).is_denied()).count()
+        }
         _ => return usage(),
     };
     println!("{admitted}");
@@ -91,6 +107,7 @@ fn builder(policy: Policy) -> LimiterBuilder {
     Limiter::builder(policy)
         .max_keys(LIVE)
         .overflow(Overflow::Evict)
+        .max_wait(Duration::MAX)
         .secret([0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908])
         .clock(ManualClock::new(Nanos::from_secs(1_800_000_000)))
 }

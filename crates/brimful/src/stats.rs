@@ -257,7 +257,8 @@ pub struct Stats {
     pub left_shared: u64,
     /// Those who wait.
     pub waiters: u64,
-    /// Open reservations, and grants of which those who waited did not hear yet.
+    /// Open reservations of which something may still come back, and grants of which those who waited did
+    /// not hear yet.
     pub reservations: u64,
     /// Entries that sliding logs hold, expired ones that were not yet found included.
     pub log_entries: u64,

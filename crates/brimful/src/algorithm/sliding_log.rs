@@ -6,6 +6,8 @@
 //! The state is a handle into an [`Arena`] of runs that all logs share: the oldest run, the
 //! newest, and the sum of the counts between them.
 
+#[cfg(feature = "std")]
+use super::Part;
 use super::arena::{Arena, Run};
 use super::{Moment, Owed, Verdict, share};
 
@@ -180,6 +182,46 @@ impl SlidingLog {
             last.next = Arena::NONE;
         });
         (Handle { newest: index, total: keep, ..log }, given.into())
+    }
+
+    /// Takes a part out of the run of its time, if that still counts: at most what is in it.
+    #[cfg(feature = "std")]
+    pub(crate) fn take_back(
+        log: Handle,
+        settled: Handle,
+        part: Part,
+        at: Moment,
+        arena: &mut Arena,
+    ) -> (Handle, u64) {
+        let mut log = Self::commit(log, settled, at, arena);
+        if log.total == 0 || part.tokens == 0 {
+            return (log, 0);
+        }
+        let (mut before, mut index) = (Arena::NONE, log.oldest);
+        let mut run = arena.run(index);
+        while at.now.age(run.time) > part.age && run.next != Arena::NONE {
+            (before, index) = (index, run.next);
+            run = arena.run(index);
+        }
+        if at.now.age(run.time) != part.age {
+            return (log, 0);
+        }
+        let given = u32::try_from(part.tokens).unwrap_or(u32::MAX).min(run.count);
+        log.total = log.total.saturating_sub(given);
+        if given < run.count {
+            arena.update(index, |run| run.count = run.count.saturating_sub(given));
+        } else if given > 0 {
+            // The run is empty: those beside it become neighbours.
+            arena.update(before, |before| before.next = run.next);
+            if index == log.oldest {
+                log.oldest = run.next;
+            }
+            if index == log.newest {
+                log.newest = before;
+            }
+            arena.give_back(index, run.next);
+        }
+        (if log.total == 0 { Handle::default() } else { log }, given.into())
     }
 
     /// Gives the expired runs back to the arena and, when the clock was stepped, moves the others

@@ -101,6 +101,13 @@ impl SlidingWindow {
         (Counts { current: counts.current.saturating_sub(given), ..counts }, given)
     }
 
+    /// What is known to have been charged in the window before, and was not spent after all.
+    #[cfg(feature = "std")]
+    pub(crate) fn refund_previous(counts: Counts, tokens: u64) -> (Counts, u64) {
+        let given = counts.previous.min(tokens);
+        (Counts { previous: counts.previous.saturating_sub(given), ..counts }, given)
+    }
+
     pub(crate) fn remaining(&self, counts: Counts, at: Moment) -> u64 {
         let room = product(self.limit, self.width.get()).saturating_sub(self.spent(counts, at));
         u64::try_from(room / NonZero::<u128>::from(self.width)).unwrap_or(u64::MAX)

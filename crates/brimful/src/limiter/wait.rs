@@ -7,10 +7,10 @@ use std::task::Waker;
 use std::time::Duration;
 
 use super::Limiter;
-use crate::decision::Decision;
+use crate::decision::{Decision, Denial, Origin};
 use crate::key::AsKey;
-use crate::rows::Caller;
-use crate::store::{self, Aim, Wait};
+use crate::rows::{Caller, Wanted};
+use crate::store::{self, Aim, Request, Wait};
 use crate::time::Nanos;
 
 /// What came of a call that wants to wait.
@@ -68,6 +68,8 @@ pub struct Turn<'a> {
     until: Nanos,
     /// When it is to ask, as it was told last.
     due: Nanos,
+    /// By what it waits.
+    origin: Origin,
     /// What became of it.
     end: Option<Progress>,
 }
@@ -140,6 +142,26 @@ impl Limiter {
         self.store.close();
     }
 
+    /// The answer of the short way, if it admits.
+    fn try_at_once(
+        &self,
+        fingerprint: u64,
+        cost: u64,
+        caller: Caller,
+        now: impl Fn() -> Nanos,
+    ) -> Option<Decision> {
+        let (rows, wanted, aim) = (&self.rows, Wanted::ByRules(caller), Aim::Charge);
+        let request = Request { fingerprint, cost, peek: false, now, rows, wanted, aim };
+        let decision: Decision = self.store.known_plain(&request)?;
+        if decision.is_denied() {
+            return None;
+        }
+        if cost > 0 {
+            self.count(&decision);
+        }
+        Some(decision)
+    }
+
     pub(super) fn enqueue_for<'a>(
         &'a self,
         key: impl AsKey,
@@ -169,15 +191,19 @@ impl Call {
         let Self { cost, within, caller } = self;
         let fingerprint = key.with_key(|key| limiter.secret.fingerprint(key));
         let within = within.map_or(u128::MAX, |within| within.as_nanos());
-        let (place, asked) = (Cell::new(None), Cell::new(Nanos::ZERO));
-        let aim = Aim::Wait(Wait { within }, &place);
+        if let Some(decision) = limiter.try_at_once(fingerprint, cost, caller, &now) {
+            return Ok(Queued::Granted(decision));
+        }
+        let asked = Cell::new(Nanos::ZERO);
+        let wait = Wait { within, place: Cell::new(None) };
+        let aim = Aim::Wait(&wait);
         let now = || {
             let now = now();
             asked.set(now);
             now
         };
         let decision = limiter.decide_aim((fingerprint, &key), cost, aim, caller, now);
-        if let Some((id, due)) = place.get() {
+        if let Some((id, due)) = wait.place.get() {
             let within = Duration::from_nanos(u64::try_from(within).unwrap_or(u64::MAX));
             let until = asked.get() + within;
             return Ok(Queued::Waiting(Turn {
@@ -186,6 +212,7 @@ impl Call {
                 id,
                 until,
                 due,
+                origin: decision.origin,
                 end: None,
             }));
         }
@@ -227,7 +254,7 @@ impl Turn<'_> {
         if let Some(end) = self.end {
             return end;
         }
-        let Self { fingerprint, id, until, .. } = *self;
+        let Self { fingerprint, id, until, origin, .. } = *self;
         let asked = Cell::new(Nanos::ZERO);
         let progress = self.limiter.with(|limiter| {
             let now = || {
@@ -236,8 +263,11 @@ impl Turn<'_> {
                 now
             };
             let request = limiter.look_at(fingerprint, now);
-            let progress = limiter.store.poll((id, until), waker, &request);
-            if let store::Progress::Told(decision) = &progress {
+            let mut progress = limiter.store.poll((id, until), waker, &request);
+            if let store::Progress::Told(decision) = &mut progress {
+                if decision.denial == Some(Denial::Closed) {
+                    decision.origin = origin;
+                }
                 limiter.count(decision);
             }
             progress

@@ -43,7 +43,7 @@ impl Look {
 
 impl Plan {
     /// Whether nothing is new but who asks.
-    fn has_limits_of(&self, old: &Self) -> bool {
+    pub(super) fn has_limits_of(&self, old: &Self) -> bool {
         self.enforced == old.enforced && self.limits().eq(old.limits())
     }
 
@@ -158,7 +158,8 @@ impl Plan {
         go_on
     }
 
-    fn matches(&self, old: &Self) -> Matches {
+    /// For each limit the old one from which it goes on.
+    pub(super) fn matches(&self, old: &Self) -> Matches {
         let (new, old) = (Side::of(self), Side::of(old));
         let mut pairing =
             Pairing { new: &new, old: &old, matches: Matches::default(), taken: [false; MOST] };

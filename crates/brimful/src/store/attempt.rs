@@ -1,9 +1,7 @@
 //! One try to decide for a key with both of its sets locked.
 
-use super::full::Full;
-use core::cell::Cell;
-
 use super::beside::{Wait, Wakes};
+use super::full::Full;
 use super::{Aim, Pair, Request, Set, Slot, Store, is_done};
 use crate::algorithm::arena::Arena;
 use crate::decision::{Decision, Origin};
@@ -151,7 +149,8 @@ impl Store {
         let content = set.read(0);
         let is_new = content.is_none();
         let mut content = content.unwrap_or(Slot::new(0, row, now));
-        let step = plan.decide(&content.state, request.cost, now, arena);
+        let cost = request.aim.cost(request.cost, plan, &content.state, now, arena);
+        let step = plan.decide(&content.state, cost, now, arena);
         if step.ruling.runs > arena.room() {
             let wait = plan.full_after(&content.state, now, arena);
             return self.refuse(wait.max(plan.longest_period().into()), plan.origin, request.peek);
@@ -323,17 +322,17 @@ impl Full<'_> {
         let before = slot.state.last;
         let scene = (plan, self.now, arena);
         let decided = self.store.beside.visit(slot, scene, wakes, |visit| {
+            if matches!(request.aim, Aim::UpTo(_)) {
+                // It is spent already.
+                visit.grant();
+                return None;
+            }
             let denied = visit.deny(cost)?;
             match request.aim {
-                Aim::UpTo(_) => None,
-                Aim::Wait(wait, place) => Some(visit.line_up(cost, wait).map_or_else(
-                    |refused| refused,
-                    |queued| {
-                        place.set(Some(queued));
-                        denied
-                    },
-                )),
-                Aim::Charge | Aim::Reserve(_) => Some(denied),
+                Aim::Wait(wait) => {
+                    Some(visit.line_up(cost, wait).unwrap_or_else(|refused| refused))
+                }
+                _ => Some(denied),
             }
         });
         if let Some((set, place)) = pair.find(self.fingerprint) {
@@ -348,19 +347,18 @@ impl Full<'_> {
         &self,
         pair: &mut Pair<'_>,
         home: &mut Home<'_>,
-        (cost, wait, queued): (u64, Wait, &Cell<Option<(u64, Nanos)>>),
+        (cost, wait): (u64, &Wait),
         wakes: &mut Wakes,
         arena: &mut Arena,
     ) -> Option<Decision> {
         let (set, place) = pair.find(self.fingerprint)?;
         let before = home.slot.state.last;
         let scene = (home.plan, self.now, arena);
-        let result = self.store.beside.visit(&mut home.slot, scene, wakes, |visit| {
-            visit.line_up(cost, wait).map(|place| queued.set(Some(place)))
-        });
+        let beside = &self.store.beside;
+        let result = beside.visit(&mut home.slot, scene, wakes, |visit| visit.line_up(cost, wait));
         set.write(place, &home.slot);
         self.store.note_step(before, home.slot.state.last);
-        result.err()
+        Some(result.unwrap_or_else(|refused| refused))
     }
 
     /// Decides for a key by the limits that it has now, and finds what it takes to remember that.
@@ -372,17 +370,13 @@ impl Full<'_> {
         effort: Effort,
         (wakes, arena): (&mut Wakes, &mut Arena),
     ) -> Attempt {
-        if let Aim::UpTo(most) = aim {
-            let left = home.plan.decide(&home.slot.state, 0, self.now, arena).decision.remaining;
-            cost = cost.min(left);
-            most.set(cost);
-        }
+        cost = aim.cost(cost, home.plan, &home.slot.state, self.now, arena);
         let mut step = home.plan.decide(&home.slot.state, cost, self.now, arena);
-        if let Aim::Wait(wait, queued) = aim
+        if let Aim::Wait(wait) = aim
             && step.decision.is_denied()
         {
-            let refused = self.line_up(pair, &mut home, (cost, wait, queued), wakes, arena);
-            return Attempt::Decided(refused.unwrap_or(step.decision));
+            let told = self.line_up(pair, &mut home, (cost, wait), wakes, arena);
+            return Attempt::Decided(told.unwrap_or(step.decision));
         }
         let Home { slot: mut home, plan, is_known } = home;
         look |= cost == 0;

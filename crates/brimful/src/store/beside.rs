@@ -6,6 +6,7 @@
 //! the set locked that holds its slot, except that it may be closed at any time; its lock is the last that
 //! is taken, and wakers are called when all locks are given back ([`Wakes`]).
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::task::Waker;
 
@@ -115,10 +116,12 @@ pub(crate) enum Progress {
 }
 
 /// How a call wants to wait.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Wait {
     /// The longest, in nanoseconds.
     pub(crate) within: u128,
+    /// Its number in the queue, and when it is to be granted, if it waits.
+    pub(crate) place: Cell<Option<(u64, Nanos)>>,
 }
 
 impl Beside {
@@ -245,13 +248,13 @@ impl Beside {
         Some(side.line.look(&Scene { plan, state: &mut state, now, arena }, cost))
     }
 
-    /// Forgets a receipt whose cost is kept, and what a waiter was told. For a key without a slot there is
-    /// nothing else to do.
-    pub(super) fn take_told(&self, fingerprint: u64, id: u64) -> Option<Decision> {
+    /// Forgets a receipt whose cost is kept, and what a waiter was told, and says whether the key has nothing
+    /// here any more.
+    pub(super) fn take_told(&self, fingerprint: u64, id: u64) -> (Option<Decision>, bool) {
         let mut wakes = Wakes::default();
         self.with(fingerprint, &mut wakes, |side, told| {
             side.receipts.keep(id);
-            told.told.remove(&id)
+            (told.told.remove(&id), side.is_empty())
         })
     }
 
@@ -376,9 +379,9 @@ impl Visit<'_, '_> {
         (!self.line.is_empty()).then(|| self.line.deny(&self.scene, cost))
     }
 
-    /// Puts a call at the end of the queue that is not admitted now, and says its number, and when it is to
-    /// come; an error is the refusal.
-    pub(super) fn line_up(&mut self, cost: u64, wait: Wait) -> Result<(u64, Nanos), Decision> {
+    /// Puts a call at the end of the queue that is not admitted now, and says why it has to wait; an error is the
+    /// refusal.
+    pub(super) fn line_up(&mut self, cost: u64, wait: &Wait) -> Result<Decision, Decision> {
         let Self { beside, scene, line, told, .. } = self;
         let denied = match line.is_empty() {
             true => scene.plan.decide(scene.state, cost, scene.now, scene.arena).decision,
@@ -402,7 +405,8 @@ impl Visit<'_, '_> {
         let id = beside.number();
         let due = scene.now + after;
         line.push(scene, id, cost, due);
-        Ok((id, due))
+        wait.place.set(Some((id, due)));
+        Ok(denied)
     }
 
     /// What became of one who waits. Who is the first and finds no log entries may be refused.
@@ -415,6 +419,8 @@ impl Visit<'_, '_> {
         if let Some(decision) = self.take(id) {
             return Ok(Progress::Told(decision));
         }
+        // Who asks need not be woken to hear of it.
+        self.told.wakes.unwanted.extend(self.line.disarm(id));
         let granted = self.grant_or(refuse_without_runs);
         if let Some(decision) = self.take(id) {
             return Ok(Progress::Told(decision));

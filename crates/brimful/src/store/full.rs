@@ -273,8 +273,9 @@ impl Full<'_> {
 
     /// A slot that could be forgotten for the key: occupied, not its own, and nobody waits for it.
     fn candidate(&self, set: &Set<'_>, slot: usize) -> Option<(Slot, &Plan)> {
-        let content: Slot = set.read(slot)?;
-        if content.fingerprint == self.fingerprint || self.store.is_waited_for(set, slot) {
+        let content: Slot =
+            set.read(slot).filter(|slot: &Slot| slot.fingerprint != self.fingerprint)?;
+        if content.is_marked && self.store.is_waited_for(set, slot) {
             return None;
         }
         let plan = self.rows.plan(content.row)?;

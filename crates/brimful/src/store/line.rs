@@ -173,10 +173,14 @@ impl Line {
         }
         let waiter = self.waiters.get_mut(place)?;
         waiter.rings_at = rings_at;
-        if waker.is_some() {
-            std::mem::swap(&mut waiter.waker, waker);
-        }
+        std::mem::swap(&mut waiter.waker, waker);
         Some(rings_at)
+    }
+
+    /// Takes the waker of a waiter.
+    pub(super) fn disarm(&mut self, id: u64) -> Option<Waker> {
+        let place = self.place(id)?;
+        self.waiters.get_mut(place)?.waker.take()
     }
 
     /// Lets a waiter go, if it waits here, and hands out its waker.

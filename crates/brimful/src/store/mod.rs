@@ -38,7 +38,7 @@ use crate::decision::Decision;
 use crate::error::Error;
 use crate::rows::{Held, Rows, Wanted};
 use crate::stats::StoreCounters;
-use crate::step::{Answer, State, Step};
+use crate::step::{Answer, Plan, State, Step};
 use crate::sync::{self, Mutex, MutexGuard};
 use crate::time::Nanos;
 pub(crate) use all::{Call, Charge, MOST_KEYS, Ruled};
@@ -161,9 +161,18 @@ pub(crate) enum Aim<'a> {
     UpTo(&'a Cell<u64>),
     /// To charge it with a receipt, of that number; none when it is charged to a state that keys share.
     Reserve(&'a Cell<Option<u64>>),
-    /// To charge it now or later: then the decision says [`Queued`](crate::Denial::Queued), and this is the
-    /// number in the queue, and when it is granted.
-    Wait(Wait, &'a Cell<Option<(u64, Nanos)>>),
+    /// To charge it now or later.
+    Wait(&'a Wait),
+}
+
+impl Aim<'_> {
+    /// What is charged of a cost.
+    fn cost(self, cost: u64, plan: &Plan, state: &State, now: Nanos, arena: &Arena) -> u64 {
+        let Self::UpTo(charged) = self else { return cost };
+        let left = plan.decide(state, 0, now, arena).decision.remaining;
+        charged.set(cost.min(left));
+        charged.get()
+    }
 }
 
 /// The states of all keys.
@@ -241,7 +250,7 @@ impl Store {
         let plan = rows.plan_for(home.row, request.wanted)?;
         if home.is_marked || !matches!(request.aim, Aim::Charge) {
             drop((rows, set));
-            return self.decide(None, request).map(A::from);
+            return self.known_beside(request);
         }
         let now = (request.now)();
         let mut runs = self.runs();
@@ -263,6 +272,13 @@ impl Store {
             self.tidy(ruling.runs, request);
         }
         Some(answer)
+    }
+
+    /// The same for a key with something beside its slot, and for calls that are to get something there.
+    #[cold]
+    #[inline(never)]
+    fn known_beside<A: Answer, N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> Option<A> {
+        self.decide(None, request).map(A::from)
     }
 
     /// Decides for a key whose policy is that of `row`, giving it a slot when it is charged. What a
@@ -411,6 +427,7 @@ impl Store {
     }
 
     /// Whether others wait for the key in a slot, so that it is not given up.
+    #[inline]
     fn is_waited_for(&self, set: &Set<'_>, slot: usize) -> bool {
         set.marked(slot).is_some_and(|key| self.beside.is_waited_for(key))
     }

@@ -6,7 +6,7 @@
 //! the shape is known when it is compiled, so that nothing is looped over, copied or checked twice.
 //! Sets are laid out and locked as in [`sets`](super::sets).
 
-use super::sets::{LAST, LOCK, MARK, MORE, ROW_BITS, halves, lock, row, unlock};
+use super::sets::{LAST, LOCK, MORE, ROW_BITS, first_level, halves, is_marked, lock, row, unlock};
 use super::{Aim, Request, Store};
 use crate::algorithm::Machine;
 use crate::algorithm::arena::Arena;
@@ -226,10 +226,9 @@ impl<'a> Line<'a> {
         let words = self.0.get(at)?;
         let [fingerprint, last, low, high_and_row] =
             words.each_ref().map(|word| word.load(Ordering::Relaxed));
-        let is_marked = high_and_row & MARK != 0;
-        let high_and_row = high_and_row & !MARK;
-        let level = u128::from(low) | (u128::from(high_and_row >> ROW_BITS) << 64);
-        let state = State { last: Nanos::from_nanos(last & !LOCK), levels: [level] };
+        let levels = [first_level(low, high_and_row)];
+        let state = State { last: Nanos::from_nanos(last & !LOCK), levels };
+        let is_marked = is_marked(high_and_row);
         Some(Content { fingerprint, row: row(high_and_row)?, is_marked, state })
     }
 

@@ -235,19 +235,19 @@ impl Set<'_> {
     #[inline]
     pub(crate) fn read<const N: usize>(&self, slot: usize) -> Option<Slot<N>> {
         let words = self.slot(slot);
-        let high_and_row = words.high_and_row();
-        let row = row(high_and_row)?;
-        let is_marked = is_marked(high_and_row);
-        let mut state = State::new(words.last());
-        if N == 1 {
-            // Known when this is compiled: no loop.
-            state.levels = [words.level(0); N];
-        } else {
-            for (limit, level) in state.levels.iter_mut().take(self.sets.width).enumerate() {
+        let [fingerprint, last, low, high_and_row] =
+            words.head?.each_ref().map(|word| word.load(Ordering::Relaxed));
+        let (row, is_marked) = (row(high_and_row)?, is_marked(high_and_row));
+        let mut state = State::new(Nanos::from_nanos(last & !LOCK));
+        let (first, others) = state.levels.split_first_mut()?;
+        *first = first_level(low, high_and_row);
+        if N > 1 {
+            // Known when this is compiled: no loop for one.
+            for (level, limit) in others.iter_mut().zip(1..self.sets.width) {
                 *level = words.level(limit);
             }
         }
-        Some(Slot { fingerprint: words.get(FINGERPRINT), row, is_marked, state })
+        Some(Slot { fingerprint, row, is_marked, state })
     }
 
     /// Replaces the content of a slot; `N` is at least the width.
@@ -272,6 +272,12 @@ impl Set<'_> {
             pair = if i % 2 == 0 { high } else { pair | (high << 32) };
             words.put_more(more + i / 2, pair);
         }
+    }
+
+    /// Takes the mark from a slot.
+    pub(crate) fn unmark(&mut self, slot: usize) {
+        let words = self.slot(slot);
+        words.put(HIGH_AND_ROW, words.high_and_row() & !MARK);
     }
 
     /// Empties a slot.
@@ -335,14 +341,12 @@ impl Words<'_> {
 
     #[inline]
     fn level(self, limit: usize) -> u128 {
-        let (low, high) = match limit.checked_sub(1) {
-            None => (self.get(LOW), (self.high_and_row() & !MARK) >> ROW_BITS),
-            Some(i) => {
-                let highs = self.get_more(self.width.saturating_sub(1) + i / 2);
-                (self.get_more(i), (highs >> (32 * (i % 2))) & u64::from(u32::MAX))
-            }
+        let Some(i) = limit.checked_sub(1) else {
+            return first_level(self.get(LOW), self.high_and_row());
         };
-        u128::from(low) | (u128::from(high) << 64)
+        let highs = self.get_more(self.width.saturating_sub(1) + i / 2);
+        let high = (highs >> (32 * (i % 2))) & u64::from(u32::MAX);
+        u128::from(self.get_more(i)) | (u128::from(high) << 64)
     }
 }
 
@@ -350,6 +354,12 @@ impl Words<'_> {
 #[inline]
 pub(super) fn row(high_and_row: u64) -> Option<u32> {
     u32::try_from(high_and_row & u64::from(u32::MAX)).ok()?.checked_sub(1)
+}
+
+/// The level in a slot's third and fourth word.
+#[inline]
+pub(super) fn first_level(low: u64, high_and_row: u64) -> u128 {
+    u128::from(low) | (u128::from((high_and_row & !MARK) >> ROW_BITS) << 64)
 }
 
 /// Whether a slot's fourth word has the mark.

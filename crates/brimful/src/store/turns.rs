@@ -24,8 +24,16 @@ impl Store {
 
     /// A receipt is done with; what it cost stays spent.
     pub(crate) fn keep(&self, fingerprint: u64, id: u64) {
-        let _sets = self.lock_pair(fingerprint);
-        self.beside.take_told(fingerprint, id);
+        self.take_told(fingerprint, id);
+    }
+
+    fn take_told(&self, fingerprint: u64, id: u64) -> Option<Decision> {
+        let mut pair = self.lock_pair(fingerprint);
+        let (told, is_empty) = self.beside.take_told(fingerprint, id);
+        if let Some((set, slot)) = pair.find(fingerprint).filter(|_| is_empty) {
+            set.unmark(slot);
+        }
+        told
     }
 
     /// What became of one who waits, until when at the latest.
@@ -48,9 +56,8 @@ impl Store {
             }
         }
         // Its key may have gone since it was granted.
-        let fingerprint = request.fingerprint;
-        let _sets = self.lock_pair(fingerprint);
-        Progress::Told(self.beside.take_told(fingerprint, id).unwrap_or(Decision::CLOSED))
+        let told = self.take_told(request.fingerprint, id);
+        Progress::Told(told.unwrap_or(Decision::CLOSED))
     }
 
     /// Lets one who waits go, with what it was granted.

@@ -23,6 +23,7 @@ mod reload;
 mod retry_hint;
 mod shutdown;
 mod startup_burst;
+mod waiting;
 mod zero_limit;
 
 use std::time::Duration;

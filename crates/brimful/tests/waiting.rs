@@ -1,0 +1,254 @@
+//! Many who wait, in virtual time: in what order they are granted, how often they are woken, and what they
+//! cost.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+use allocation_counter::measure;
+use brimful::{Decision, Denial, Limit, Limiter, ManualClock, Nanos, Progress, Queued, Turn};
+
+const START: Nanos = Nanos::from_secs(1_800_000_000);
+
+fn limiter(spec: &str, clock: &ManualClock) -> Limiter {
+    let limit: Limit = spec.parse().expect("a limit");
+    Limiter::builder(limit).max_keys(2_000).clock(clock.clone()).build().expect("a limiter")
+}
+
+fn waiting(limiter: &Limiter, key: u64, cost: u64, now: Nanos) -> Turn<'_> {
+    match limiter.enqueue_at(key, cost, None, now) {
+        Ok(Queued::Waiting(turn)) => turn,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Those who were woken, by number, in that order.
+#[derive(Default)]
+struct Woken(Mutex<Vec<usize>>);
+
+struct Bell {
+    number: usize,
+    woken: Arc<Woken>,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.woken.0.lock().unwrap().push(self.number);
+    }
+}
+
+/// What became of many who wait, each of whom asks when it was told, or woken, and at no other time.
+#[derive(Debug, Default)]
+struct Told {
+    /// By the order in which they were granted.
+    granted: Vec<(Nanos, usize)>,
+    /// How often one asked beyond its first time.
+    asked: u64,
+    /// How often a waker was called.
+    woken: u64,
+}
+
+/// Lets all of them wait to the end, each asked as often as it is told to.
+fn run(turns: Vec<Turn<'_>>, clock: &ManualClock, late: impl Fn(usize) -> Duration) -> Told {
+    let woken = Arc::new(Woken::default());
+    let bell = |number| Waker::from(Arc::new(Bell { number, woken: Arc::clone(&woken) }));
+    let mut told = Told::default();
+    let mut alarms = BinaryHeap::new();
+    // The alarm of each that counts.
+    let mut rings_at: Vec<Nanos> = Vec::new();
+    let mut turns: Vec<Option<(Turn<'_>, Waker)>> =
+        turns.into_iter().enumerate().map(|(number, turn)| Some((turn, bell(number)))).collect();
+    let now = clock.now_ns();
+    for (number, turn) in turns.iter_mut().enumerate() {
+        let (turn, waker) = turn.as_mut().expect("it waits");
+        match turn.poll_at(waker, now) {
+            Progress::Waiting(wait) => {
+                rings_at.push(now + wait);
+                alarms.push(Reverse((now + wait + late(number), number)));
+            }
+            other => panic!("{number}: {other:?}"),
+        }
+    }
+    let most = 20 * turns.len();
+    for _ in 0..most {
+        let by_waker = std::mem::take(&mut *woken.0.lock().unwrap());
+        told.woken += by_waker.len() as u64;
+        let asking = match by_waker.is_empty() {
+            false => by_waker,
+            true => {
+                let Some(Reverse((at, number))) = alarms.pop() else { break };
+                if turns[number].is_none() || rings_at[number] + late(number) != at {
+                    // It was asked since.
+                    continue;
+                }
+                clock.set(at);
+                vec![number]
+            }
+        };
+        for number in asking {
+            let now = clock.now_ns();
+            let Some((turn, waker)) = turns[number].as_mut() else { continue };
+            told.asked += 1;
+            match turn.poll_at(waker, now) {
+                Progress::Granted(_) => {
+                    told.granted.push((now, number));
+                    turns[number] = None;
+                }
+                Progress::Waiting(wait) => {
+                    rings_at[number] = now + wait;
+                    alarms.push(Reverse((now + wait + late(number), number)));
+                }
+                Progress::Refused(decision) => panic!("{number}: {decision:?}"),
+            }
+        }
+    }
+    assert!(turns.iter().all(Option::is_none), "not all were granted");
+    told
+}
+
+trait Reading {
+    fn now_ns(&self) -> Nanos;
+}
+
+impl Reading for ManualClock {
+    fn now_ns(&self) -> Nanos {
+        brimful::Clock::now(self)
+    }
+}
+
+/// A hundred thousand wait for a thousand keys, a hundred for each: all are granted, in the order in which
+/// they came, at the time at which they were told that they would be, each asks once, and nobody is woken.
+#[test]
+fn a_hundred_thousand_wait() {
+    const KEYS: usize = 1_000;
+    const WAITERS: usize = 100_000;
+    for (spec, late) in [("10/s", 0), ("10/s", 900_000), ("10 per 1s fixed-window", 900_000)] {
+        let clock = ManualClock::new(START);
+        let limiter = limiter(spec, &clock);
+        for key in 0..KEYS as u64 {
+            assert!(limiter.try_acquire_at(key, 10, START).is_allowed());
+        }
+        let mut turns = Vec::with_capacity(WAITERS);
+        let memory = measure(|| {
+            turns.extend((0..WAITERS).map(|n| waiting(&limiter, (n % KEYS) as u64, 1, START)));
+        });
+        assert_eq!(limiter.stats().waiters, WAITERS as u64);
+        let bytes = memory.bytes_max / WAITERS as u64;
+        let Told { mut granted, asked, woken } =
+            run(turns, &clock, |number| Duration::from_nanos(late * (1 + number as u64 % 3) / 3));
+        // Those who are granted at one moment hear of it one after the other.
+        granted.sort_unstable();
+        for key in 0..KEYS {
+            let order: Vec<usize> =
+                granted.iter().map(|(_, n)| *n).filter(|n| n % KEYS == key).collect();
+            assert!(order.is_sorted() && order.len() == WAITERS / KEYS, "key {key}: {order:?}");
+        }
+        for (at, number) in &granted {
+            let rank = 1 + number / KEYS;
+            let due = match spec {
+                "10/s" => START + Duration::from_millis(100 * rank as u64),
+                _ => START + Duration::from_secs(rank.div_ceil(10) as u64),
+            };
+            let latest = due + Duration::from_nanos(late);
+            assert!(due <= *at && *at <= latest, "{spec}: {number} at {at:?}, due {due:?}");
+        }
+        println!(
+            "{spec}, alarms up to {late} ns late: {WAITERS} waiters on {KEYS} keys: {bytes} bytes and \
+             {} bytes of a turn for each; asked {asked} times, woken {woken} times for {} grants, in order",
+            size_of::<Turn<'_>>(),
+            granted.len()
+        );
+        let stats = limiter.stats();
+        assert_eq!((stats.waiters, stats.reservations), (0, 0));
+        assert!(bytes <= 128, "{bytes} bytes for each who waits");
+        // Late alarms of windows: the first to ask grants all that are due, and wakes them.
+        assert!(asked + woken <= 3 * WAITERS as u64, "{asked} times asked, {woken} woken");
+        if late == 0 && spec == "10/s" {
+            assert_eq!((asked, woken), (WAITERS as u64, 0), "each once");
+        }
+    }
+}
+
+/// With one token at a time each grant that comes late puts the others off, and they have to ask again: a
+/// few times, not each time.
+#[test]
+fn late_alarms_cost_a_few_questions() {
+    let clock = ManualClock::new(START);
+    let limiter = limiter("100/s burst 1", &clock);
+    assert!(limiter.try_acquire_at(0_u64, 1, START).is_allowed());
+    let turns: Vec<Turn<'_>> = (0..1_000).map(|_| waiting(&limiter, 0, 1, START)).collect();
+    let late = |number: usize| Duration::from_micros(250 * (number as u64 * 7 % 5));
+    let told = run(turns, &clock, late);
+    assert!(told.granted.is_sorted_by_key(|(_, number)| *number));
+    println!(
+        "one token at a time, alarms up to 1 ms late: asked {} times, woken {} times for 1000 grants",
+        told.asked, told.woken
+    );
+    assert!(told.asked <= 6_000, "asked {} times", told.asked);
+}
+
+/// Nothing is allocated by calls for keys for which nobody waits, however many wait for others.
+#[test]
+fn keys_without_waiters_cost_nothing() {
+    let clock = ManualClock::new(START);
+    let limiter = limiter("10/s", &clock);
+    assert!(limiter.try_acquire_at(0_u64, 10, START).is_allowed());
+    let turns: Vec<Turn<'_>> = (0..100).map(|_| waiting(&limiter, 0, 1, START)).collect();
+    for key in 1..1_000_u64 {
+        let memory = measure(|| {
+            assert!(limiter.try_acquire_at(key, 1, START).is_allowed());
+            assert_eq!(limiter.peek_at(key, 1, START).remaining(), 8);
+        });
+        assert_eq!(memory.count_total, 0, "{key}");
+    }
+    drop(turns);
+    assert_eq!(limiter.stats().waiters, 0);
+}
+
+/// Whoever holds a turn that does not keep the limiter is woken when that is dropped, and told that it waits no
+/// longer; so are all when waiting is ended.
+#[test]
+fn waiting_ends_with_the_limiter() {
+    for is_closed in [false, true] {
+        let clock = ManualClock::new(START);
+        let limiter = Arc::new(limiter("10/s", &clock));
+        assert!(limiter.try_acquire(1_u64).is_allowed());
+        assert!(limiter.try_acquire_n(1_u64, 9).is_allowed());
+        let woken = Arc::new(AtomicU64::new(0));
+        struct Count(Arc<AtomicU64>);
+        impl Wake for Count {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let mut turns: Vec<Turn<'static>> = (0..1_000)
+            .map(|_| match limiter.enqueue_owned(1_u64, 1, None) {
+                Ok(Queued::Waiting(turn)) => turn,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let waker = Waker::from(Arc::new(Count(woken.clone())));
+        assert!(turns.iter_mut().all(|turn| matches!(turn.poll(&waker), Progress::Waiting(_))));
+        if is_closed {
+            limiter.close();
+            limiter.close();
+            let denied = limiter.enqueue(1_u64, 1, None).expect_err("it is closed");
+            assert_eq!((denied.denial(), denied.is_never()), (Some(Denial::Closed), true));
+            let denied: Decision = limiter.try_acquire(1_u64);
+            assert_eq!(denied.denial(), Some(Denial::Limit), "others go on");
+            assert_eq!(limiter.stats().waiters, 0);
+        } else {
+            drop(limiter);
+        }
+        assert_eq!(woken.load(Ordering::Relaxed), 1_000);
+        for turn in &mut turns {
+            match turn.poll(&waker) {
+                Progress::Refused(decision) => assert_eq!(decision.denial(), Some(Denial::Closed)),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
