@@ -175,9 +175,10 @@ async fn no_token_is_lost_between_a_grant_and_a_cancellation() {
         let mut tasks = JoinSet::new();
         for _ in 0..WAITERS / ROUNDS {
             let (limiter, patience) = (limiter.clone(), 8 + random.below(5));
+            let cost = 1 + random.below(3);
             let is_timer_first = random.below(2) == 0;
             tasks.spawn(async move {
-                let wait = limiter.acquire("k");
+                let wait = limiter.acquire_n("k", cost);
                 let patience = sleep(Duration::from_millis(patience));
                 let granted = match is_timer_first {
                     true => {
@@ -190,7 +191,7 @@ async fn no_token_is_lost_between_a_grant_and_a_cancellation() {
                 match granted {
                     Some(end) => {
                         assert!(end.unwrap().is_allowed());
-                        assert_eq!(limiter.refund("k", 1), 1);
+                        assert_eq!(limiter.refund("k", cost), cost);
                         true
                     }
                     None => false,
