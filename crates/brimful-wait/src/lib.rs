@@ -35,14 +35,14 @@
 //!
 //! # What a wake-up costs
 //!
-//! Who need not wait allocates nothing and sets no timer. Who waits is polled once when it comes and once for its
-//! grant; a timer that rings too early, because the clock of the limiter is not that of the timer or because others
-//! were late, costs one more (`each_wait_is_polled_twice`). While nobody is due, nothing is polled at all
-//! (`nobody_is_polled_while_nobody_is_due`).
+//! Who need not wait allocates nothing and sets no timer (`who_need_not_wait_allocates_nothing`). Who waits is
+//! polled once when it comes and once for its grant (`each_wait_is_polled_twice`); when grants before it were late, or
+//! the clock of the limiter is not that of the timer, once or twice more, to hear how much longer it is. While nobody
+//! is due, nothing is polled at all (`nobody_is_polled_while_nobody_is_due`).
 //!
-//! Tokio's timers ring on whole milliseconds and threads wake some tenths of one late. A bucket that is
-//! full meanwhile earns nothing: where the burst is 1, each grant loses what its wake-up was late. A burst of what
-//! is earned in some milliseconds (at 1,000 a second: 5) loses nothing.
+//! Tokio's timers ring on whole milliseconds, and threads wake a part of one late. A bucket that is full meanwhile
+//! earns nothing: where the burst is 1, each grant loses what its wake-up was late, and 1,000 a second are rather 900.
+//! With a burst of what is earned in 5 ms (at 1,000 a second: 5) at most one in a hundred is lost.
 //!
 //! # Clocks
 //!

@@ -6,9 +6,10 @@ mod common;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use brimful::{Denial, Limit, Limiter, Policy, Rules};
+use brimful::{Denial, Limit, Limiter, ManualClock, Nanos, Policy, Rules};
 use brimful_wait::tokio::Wait;
-use common::{on_tokio, poll_once};
+use common::{Counted, Counts, on_tokio, poll_once};
+use tokio::task::yield_now;
 use tokio::time::{Instant, advance, sleep, timeout};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -249,7 +250,7 @@ async fn a_cancelled_big_wait_does_not_block_a_small_one() {
 async fn cheap_calls_do_not_starve_a_big_wait() {
     let (limiter, started) = (drained(limit("10/s"), 10), Instant::now());
     let big = tokio::spawn(limiter.acquire_n("k", 10));
-    tokio::task::yield_now().await;
+    yield_now().await;
     for _ in 0..9 {
         sleep(SECOND / 10).await;
         assert_eq!(limiter.try_acquire("k").denial(), Some(Denial::Queued));
@@ -293,6 +294,42 @@ async fn a_wait_that_was_never_polled_is_in_no_queue() {
     drop(wait);
     advance(SECOND).await;
     assert!(limiter.allow("k"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_stands_still_is_asked_once_in_each_wait() {
+    let clock = ManualClock::new(Nanos::from_secs(1_000_000));
+    let limiter = Arc::new(Limiter::builder(limit("1/s")).clock(clock.clone()).build().unwrap());
+    assert!(limiter.allow("k"));
+    let counts = Arc::<Counts>::default();
+    let wait = Counted { future: limiter.acquire("k"), counts: counts.clone() };
+    let wait = tokio::spawn(wait);
+    yield_now().await;
+    for seconds in 1..=10 {
+        assert_eq!(counts.polls(), seconds);
+        advance(SECOND).await;
+        yield_now().await;
+    }
+    clock.advance(SECOND);
+    assert!(!wait.is_finished());
+    wait.await.unwrap().unwrap();
+    assert_eq!(counts.polls(), 12);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stepped_clock_keeps_those_who_wait() {
+    let clock = ManualClock::new(Nanos::from_secs(1_000_000));
+    let limiter = Arc::new(Limiter::builder(limit("1/s")).clock(clock.clone()).build().unwrap());
+    assert!(limiter.allow("k"));
+    let (mut wait, started) = (limiter.acquire_within("k", 1, 5 * SECOND), Instant::now());
+    assert!(poll_once(&mut wait).await.is_none());
+    // Far back: what it owes is counted from there on.
+    clock.set(Nanos::from_secs(1_000));
+    assert!(poll_once(&mut wait).await.is_none());
+    clock.advance(SECOND);
+    wait.await.unwrap();
+    assert_eq!(started.elapsed(), Duration::ZERO);
+    assert_eq!(limiter.try_acquire("k").retry_after(), Some(SECOND));
 }
 
 #[test]
