@@ -12,13 +12,15 @@ use allocation_counter::measure;
 use brimful::{Limit, Limiter, Queued, Reservation, Turn};
 use brimful_wait::tokio::{Acquire, Wait};
 use common::{Counted, Counts, Random, on_tokio, poll_once};
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, sleep};
 
 const KEYS: u64 = 1_000;
 const WAITERS: u64 = 100_000;
 /// For each key.
 const PLACES: u64 = WAITERS / KEYS;
+/// Of the key whose waiters give up.
+const TOKENS: u64 = 10;
 
 type Wanted = Counted<Acquire<'static, u64>>;
 
@@ -160,48 +162,23 @@ async fn who_need_not_wait_allocates_nothing() {
 }
 
 /// Ten tokens that do not come again, held by others; they are given back at the moment around which those who
-/// wait give up.
-#[tokio::test(start_paused = true)]
-async fn no_token_is_lost_between_a_grant_and_a_cancellation() {
-    const ROUNDS: u64 = 1_000;
-    const TOKENS: u64 = 10;
-    let year = Limit::new(TOKENS, Duration::from_secs(365 * 86_400)).unwrap();
-    let limiter = Arc::new(on_tokio(year).max_wait(Duration::MAX).build().unwrap());
+/// wait give up. Says how many were granted, and how many gave up.
+async fn cancelled_near_their_grants(limiter: Arc<Limiter>, rounds: u64) -> (u64, u64) {
     let mut random = Random(163);
     let (mut granted, mut cancelled) = (0, 0);
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let held: Vec<Reservation<'static>> =
             (0..TOKENS).map(|_| limiter.reserve_owned("k", 1).unwrap()).collect();
         let mut tasks = JoinSet::new();
-        for _ in 0..WAITERS / ROUNDS {
-            let (limiter, patience) = (limiter.clone(), 8 + random.below(5));
-            let cost = 1 + random.below(3);
-            let is_timer_first = random.below(2) == 0;
-            tasks.spawn(async move {
-                let wait = limiter.acquire_n("k", cost);
-                let patience = sleep(Duration::from_millis(patience));
-                let granted = match is_timer_first {
-                    true => {
-                        tokio::select! { biased; () = patience => None, end = wait => Some(end) }
-                    }
-                    false => {
-                        tokio::select! { biased; end = wait => Some(end), () = patience => None }
-                    }
-                };
-                match granted {
-                    Some(end) => {
-                        assert!(end.unwrap().is_allowed());
-                        assert_eq!(limiter.refund("k", cost), cost);
-                        true
-                    }
-                    None => false,
-                }
-            });
+        for _ in 0..100 {
+            let patience = Duration::from_millis(8 + random.below(5));
+            let (cost, is_timer_first) = (1 + random.below(3), random.below(2) == 0);
+            tasks.spawn(granted_within(limiter.clone(), cost, patience, is_timer_first));
         }
         sleep(Duration::from_millis(10)).await;
         for reservation in held {
             if random.below(2) == 0 {
-                tokio::task::yield_now().await;
+                yield_now().await;
             }
             reservation.cancel();
         }
@@ -215,6 +192,43 @@ async fn no_token_is_lost_between_a_grant_and_a_cancellation() {
         assert_eq!((stats.waiters, stats.reservations), (0, 0), "round {round}");
         assert_eq!(limiter.peek("k", 0).remaining(), TOKENS, "round {round}");
     }
+    (granted, cancelled)
+}
+
+/// Waits, and gives back what it was granted; false when it gave up.
+async fn granted_within(
+    limiter: Arc<Limiter>,
+    cost: u64,
+    patience: Duration,
+    is_timer_first: bool,
+) -> bool {
+    let (wait, patience) = (limiter.acquire_n("k", cost), sleep(patience));
+    let granted = match is_timer_first {
+        true => tokio::select! { biased; () = patience => None, end = wait => Some(end) },
+        false => tokio::select! { biased; end = wait => Some(end), () = patience => None },
+    };
+    if let Some(end) = &granted {
+        assert!(end.is_ok());
+        assert_eq!(limiter.refund("k", cost), cost);
+    }
+    granted.is_some()
+}
+
+fn ten_a_year() -> Limit {
+    Limit::new(TOKENS, Duration::from_secs(365 * 86_400)).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_token_is_lost_between_a_grant_and_a_cancellation() {
+    let limiter = Arc::new(on_tokio(ten_a_year()).max_wait(Duration::MAX).build().unwrap());
+    let (granted, cancelled) = cancelled_near_their_grants(limiter, 1_000).await;
     println!("{granted} granted, {cancelled} cancelled");
     assert!(granted > 10_000 && cancelled > 10_000);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_token_is_lost_between_threads_that_grant_and_cancel() {
+    let limiter = Limiter::builder(ten_a_year()).max_wait(Duration::MAX).build().unwrap();
+    let (granted, cancelled) = cancelled_near_their_grants(Arc::new(limiter), 100).await;
+    println!("2 threads: {granted} granted, {cancelled} cancelled");
 }
