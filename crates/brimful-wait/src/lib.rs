@@ -1,15 +1,14 @@
 //! Waiting for the tokens of [`brimful`]: in async tasks and in threads, first come, first served.
 //!
-//! ```
+#![cfg_attr(feature = "tokio", doc = "```")]
 #![cfg_attr(feature = "tokio", doc = include_str!("../examples/job.rs"))]
-#![cfg_attr(not(feature = "tokio"), doc = "// (An example that needs the feature `tokio`.)")]
-//! ```
+#![cfg_attr(feature = "tokio", doc = "```")]
 //!
 //! # Which module
 //!
 //! | who waits | module | verbs |
 //! |---|---|---|
-//! | an async task on Tokio | [`tokio`] | `acquire`, `acquire_n`, `acquire_within` |
+//! | an async task on Tokio | `tokio` | `acquire`, `acquire_n`, `acquire_within` |
 //! | a thread | [`blocking`] | `acquire_blocking`, `acquire_n_blocking`, `acquire_within_blocking` |
 //! | something else | [`brimful::Limiter::enqueue`] | a [`Turn`](brimful::Turn), which knows no runtime |
 //!
@@ -55,8 +54,7 @@
 //!
 //! # Features
 //!
-//! * `tokio` (default): the module [`tokio`]. Without it the crate has no dependency but `brimful`.
-#![cfg_attr(not(feature = "tokio"), doc = "\n[`tokio`]: https://docs.rs/brimful-wait")]
+//! * `tokio` (default): the module `tokio`. Without it the crate has no dependency but `brimful`.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 #![cfg_attr(
