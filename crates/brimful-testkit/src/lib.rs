@@ -23,7 +23,7 @@ pub mod small;
 pub mod strategy;
 pub mod trace;
 
-pub use model::{KeyedModel, Model};
+pub use model::{Answer, Enqueued, KeyedModel, Model, Polled, WaitingModel};
 pub use num_rational::Ratio;
 pub use outcome::Outcome;
 pub use runner::runner;

@@ -12,6 +12,7 @@ mod log;
 mod memory;
 #[cfg(test)]
 mod tests;
+mod waiting;
 mod windows;
 
 use std::fmt;
@@ -28,6 +29,7 @@ use windows::{Counter, Fixed};
 pub use keyed::KeyedModel;
 pub(crate) use keyed::{Known, Whose};
 pub(crate) use memory::Debt;
+pub use waiting::{Answer, Enqueued, Polled, WaitingModel};
 
 /// What one limit remembers of one key. Times are nanoseconds since the epoch.
 trait Rule: fmt::Debug {

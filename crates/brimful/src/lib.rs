@@ -41,8 +41,10 @@
 //!   time or window of its limits (at least 10 s), counts as that change; beyond it the clock was
 //!   stepped, and debts and counts stay as they are (conformance suite, `model.rs`).
 //! * **Bounded.** A limiter allocates when it is built and never again (`flood.rs`), but for limits
-//!   that come with calls, whose number is bounded (`given.rs`), and for rules that replace others. A slot is free
-//!   exactly when its key owes nothing, so eviction loses nothing (`eviction_is_lossless`). While no
+//!   that come with calls, open reservations and those who wait, whose numbers are bounded (`given.rs`,
+//!   `a_place_that_was_given_up_is_free`, `open_reservations_are_bounded`), and for rules that replace others. A
+//!   slot is free exactly when its key owes nothing and nobody waits for it, so eviction loses nothing
+//!   (`eviction_is_lossless`). While no
 //!   more than `max_keys` keys owe, a newcomer finds a slot: of 550 million replacements at exactly
 //!   `max_keys` none missed, which bounds the chance to 6 in 10^9 (`newcomers_find_a_slot` and
 //!   `racing_newcomers_find_a_slot` repeat a part of this). When more keys owe, [`Overflow`] says
@@ -61,6 +63,15 @@
 //!   old rules or by the new ones, and says by which (`each_decision_is_by_the_rules_that_it_names`, and
 //!   models); keys keep what they have spent, as above (`replaced.rs`, against the model), and what nobody
 //!   owes under is let go (`a_thousand_rules_leave_nothing_behind`).
+//! * **Reservations leave what would have been** ([`Limiter::reserve`]): one that is settled leaves the state that
+//!   there would be had its real cost been charged when it was made (`receipts/tests.rs` and
+//!   `brimful-testkit/tests/waiting.rs`, against a model that keeps all history). So nothing is minted by giving
+//!   back what was refilled already, and nothing lost.
+//! * **Waiting is in order** ([`Limiter::enqueue`]): those who wait for a key are granted in the order in which
+//!   they came, as soon as their cost is admitted, and calls that do not wait come after them
+//!   (`brimful-testkit/tests/waiting.rs`). Who gives up, at whatever moment, leaves place and tokens to the others
+//!   (`grants_and_time_outs_at_one_moment_lose_nothing`; models). Each asks once, and nobody is woken in
+//!   vain (`a_hundred_thousand_wait`).
 //! * **Rules on trial** ([`Policy::shadow`]) change nothing of what is enforced (`shadow.rs`).
 //! * **One key, one state** (`a_key_is_never_in_two_slots`; under threads that race for slots, what was
 //!   charged is owed: `what_was_charged_is_owed`). Keys are kept as 64-bit fingerprints
@@ -69,8 +80,8 @@
 //!
 //! # Time
 //!
-//! The verbs `try_acquire_n`, `peek` and `refund` have twins ending in `_at` that take the time as a
-//! [`Nanos`] instead of reading the clock.
+//! The verbs `try_acquire_n`, `peek`, `refund`, `reserve` and `enqueue` have twins ending in `_at` that take the
+//! time as a [`Nanos`] instead of reading the clock.
 //! The default clock is monotonic and anchored once to wall time; pass another [`Clock`] to count
 //! differently. Windows are aligned to the Unix epoch, so a week starts on a Thursday.
 //!

@@ -25,7 +25,7 @@ use crate::rows::{self, Caller, Row, Rows, Tier, Wanted};
 use crate::rules::Rules;
 use crate::stats::{DecisionCounters, Stats};
 use crate::step::{Answer, Outcome};
-use crate::store::{Aim, Request, Store};
+use crate::store::{Aim, Request, Store, Wakes};
 use crate::sync::{self, Mutex, RwLock};
 use crate::time::Nanos;
 use rules::Replacing;
@@ -340,6 +340,8 @@ impl Limiter {
         named: Tier,
         request: &Request<'_, N>,
     ) -> A {
+        // Called when the rules are not held any more.
+        let mut wakes = Wakes::default();
         let in_force = sync::read(&self.rules);
         let place = key.with_key(|key| in_force.rules.resolve(key, named));
         self.counters.count_resolved();
@@ -352,7 +354,7 @@ impl Limiter {
         let request = Request { fingerprint, cost, peek, now, rows, wanted, aim };
         match self.store.newcomer_plain(row, &request) {
             Some(answer) => answer,
-            None => self.store.newcomer(row, &request).into(),
+            None => self.store.newcomer(row, &request, &mut wakes).into(),
         }
     }
 

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each of the tests uses a part")]
 
 pub mod spec;
+pub mod world;
 
 use std::collections::{BTreeMap, HashSet};
 use std::env;
@@ -12,8 +13,9 @@ use brimful::{Limiter, LimiterBuilder, ManualClock, Nanos, Policy};
 use loom::model::Builder;
 use loom::thread;
 
-pub use spec::{Answer, Op, Outcome, rules};
+pub use spec::{Answer, Op, Outcome, at, rules};
 use spec::{Spec, orders};
+pub use world::{Called, World};
 
 /// Some noon: windows of a day are half over.
 pub const NOW: Nanos = Nanos::from_secs(1_800_014_400 + 43_200);
@@ -42,6 +44,12 @@ impl Race {
 
     pub fn before(self, before: impl IntoIterator<Item = Op>) -> Self {
         Self { before: before.into_iter().collect(), ..self }
+    }
+
+    /// And so many calls more before.
+    pub fn and_before(mut self, before: impl IntoIterator<Item = Op>) -> Self {
+        self.before.extend(before);
+        self
     }
 
     pub fn thread(mut self, calls: impl IntoIterator<Item = Op>) -> Self {
@@ -84,8 +92,9 @@ impl Race {
             let in_turn = move || {
                 let (race, allowed) = &*running;
                 for order in &*orders {
-                    let limiter = race.begun();
-                    let outcome = race.answers(order, |op| op.run(&limiter));
+                    let world = race.begun();
+                    let outcome = race.answers(order, |op| op.run(&world));
+                    world.end(race.latest());
                     allowed.lock().unwrap().insert(outcome);
                 }
             };
@@ -109,11 +118,12 @@ impl Race {
         let preemptions = preemptions(self.preemptions);
         model_with(threads, preemptions, move || {
             counted.fetch_add(1, Ordering::Relaxed);
-            let limiter = Arc::new(self.begun());
-            let before = limiter.stats();
-            let outcome = self.run(&limiter);
-            judge(&outcome, &limiter);
-            self.counts(&outcome, &limiter, before.admitted, before.denied);
+            let world = Arc::new(self.begun());
+            let before = world.limiter.stats();
+            let outcome = self.run(&world);
+            judge(&outcome, &world.limiter);
+            self.counts(&outcome, &world.limiter, before.admitted, before.denied);
+            world.end(self.latest());
         });
         let executions = executions.load(Ordering::Relaxed);
         println!("{threads} threads, {preemptions} preemptions: {executions} executions");
@@ -140,10 +150,16 @@ impl Race {
     }
 
     /// The limiter after the calls that come before.
-    fn begun(&self) -> Limiter {
-        let limiter = built(&self.policy(), self.settings);
-        all(&self.before, &limiter);
-        limiter
+    fn begun(&self) -> World {
+        let world = World::new(built(&self.policy(), self.settings));
+        all(&self.before, &world);
+        world
+    }
+
+    /// The latest time of all calls.
+    fn latest(&self) -> Nanos {
+        let calls = self.before.iter().chain(self.threads.iter().flatten()).chain(&self.after);
+        at(calls.map(Op::time).max().unwrap_or(0))
     }
 
     /// What is answered to the threads' calls in that order, and to those that come after.
@@ -156,35 +172,35 @@ impl Race {
     }
 
     /// The last thread is the one that is there already.
-    fn run(&self, limiter: &Arc<Limiter>) -> Outcome {
+    fn run(&self, world: &Arc<World>) -> Outcome {
         let (last, others) = self.threads.split_last().unwrap();
         let started: Vec<_> = others
             .iter()
             .map(|calls| {
-                let (limiter, calls) = (Arc::clone(limiter), calls.clone());
-                spawn(move || all(&calls, &limiter))
+                let (world, calls) = (Arc::clone(world), calls.clone());
+                spawn(move || all(&calls, &world))
             })
             .collect();
-        let own = all(last, limiter);
+        let own = all(last, world);
         let mut threads: Vec<_> = started.into_iter().map(|t| t.join().unwrap()).collect();
         threads.push(own);
-        Outcome { threads, after: all(&self.after, limiter) }
+        Outcome { threads, after: all(&self.after, world) }
     }
 }
 
-fn built(policy: &Policy, settings: fn(LimiterBuilder) -> LimiterBuilder) -> Limiter {
+pub fn built(policy: &Policy, settings: fn(LimiterBuilder) -> LimiterBuilder) -> Limiter {
     // The system's clock would be another one in each run.
     let builder = Limiter::builder(policy.clone()).clock(ManualClock::new(NOW));
     settings(builder.secret([1, 2]).max_keys(7).max_given(0)).build().unwrap()
 }
 
 /// A thread with room for replacing rules.
-fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
+pub fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
     thread::Builder::new().stack_size(1 << 16).spawn(work).unwrap()
 }
 
-fn all(calls: &[Op], limiter: &Limiter) -> Vec<Answer> {
-    calls.iter().map(|op| op.run(limiter)).collect()
+fn all(calls: &[Op], world: &World) -> Vec<Answer> {
+    calls.iter().map(|op| op.run(world)).collect()
 }
 
 /// Runs `scenario` in every order.
@@ -214,10 +230,17 @@ fn preemptions(usual: usize) -> usize {
 
 /// Keys by the first and the second of their sets, in a store of three sets.
 pub fn keys() -> BTreeMap<(usize, usize), Vec<&'static str>> {
+    keys_of(three_sets)
+}
+
+/// The same in any store.
+pub fn keys_of(
+    settings: fn(LimiterBuilder) -> LimiterBuilder,
+) -> BTreeMap<(usize, usize), Vec<&'static str>> {
     let keys = Arc::new(Mutex::new(BTreeMap::<_, Vec<_>>::new()));
     let found = Arc::clone(&keys);
     model(1, move || {
-        let limiter = built(&Policy::parse(["1/day"]).unwrap(), three_sets);
+        let limiter = built(&Policy::parse(["1/day"]).unwrap(), settings);
         for number in 0..120 {
             let key: &'static str = format!("k{number}").leak();
             found.lock().unwrap().entry(limiter.sets_of(key)).or_default().push(key);

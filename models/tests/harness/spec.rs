@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use brimful::{Decision, Denial, Limiter, Meter, Nanos, Policy, Retry, Rules};
+use brimful::{Decision, Denial, Meter, Nanos, Policy, Progress, Queued, Retry, Rules};
 
 use super::NOW;
+use super::world::World;
 
 /// One call. Times are nanoseconds after [`NOW`].
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,20 @@ pub enum Op {
     Rules(&'static Rules),
     /// The same for new keys only.
     RulesForNew(&'static Rules),
+    /// Makes the reservation of that number, at the beginning.
+    Reserve(usize, &'static str, u64),
+    /// Settles it, so that so much stays charged.
+    Settle(usize, u64, u64),
+    /// Takes the turn of that number, at the beginning.
+    Enqueue(usize, &'static str, u64),
+    /// Asks it, with a waker that counts.
+    Poll(usize, u64),
+    /// Gives it up.
+    Leave(usize, u64),
+    /// Ends all waiting.
+    Close,
+    /// How many wait, and how many reservations are open.
+    Kept,
 }
 
 /// One limit for every key. (Built outside of the threads of a model, whose stacks are small.)
@@ -40,6 +55,22 @@ pub enum Answer {
     },
     /// There was no place.
     Full,
+    /// Nobody waits any more.
+    Closed,
+    /// It waits, and is to ask then.
+    Waits(u128),
+    Settled {
+        given_back: u64,
+        shortfall: u64,
+    },
+    Kept {
+        waiters: u64,
+        reservations: u64,
+    },
+    /// Nothing is told.
+    Done,
+    /// There is no such turn or reservation (any more).
+    NotThere,
     AllAllowed(bool),
     GivenBack(u64),
     WasThere(bool),
@@ -50,8 +81,10 @@ pub enum Answer {
 
 impl From<Decision> for Answer {
     fn from(decision: Decision) -> Self {
-        if decision.denial() == Some(Denial::StoreFull) {
-            return Self::Full;
+        match decision.denial() {
+            Some(Denial::StoreFull) => return Self::Full,
+            Some(Denial::Closed) => return Self::Closed,
+            _ => {}
         }
         let retry = match decision.retry() {
             Retry::After(wait) => Some(wait.as_nanos()),
@@ -79,12 +112,13 @@ pub struct Outcome {
     pub after: Vec<Answer>,
 }
 
-fn at(nanos: u64) -> Nanos {
+pub fn at(nanos: u64) -> Nanos {
     NOW + Duration::from_nanos(nanos)
 }
 
 impl Op {
-    pub fn run(&self, limiter: &Limiter) -> Answer {
+    pub fn run(&self, world: &World) -> Answer {
+        let limiter = &world.limiter;
         match *self {
             Self::Acquire(key, cost, now) => limiter.try_acquire_at(key, cost, at(now)).into(),
             Self::Peek(key, cost, now) => limiter.peek_at(key, cost, at(now)).into(),
@@ -109,6 +143,60 @@ impl Op {
                 let replaced = limiter.set_rules_for_new_keys_at(rules.clone(), at(0));
                 replaced.map_or(Answer::Refused, |_| Answer::Replaced)
             }
+            Self::Reserve(number, key, cost) => match limiter.reserve_owned(key, cost) {
+                Ok(reservation) => {
+                    let answer = (*reservation.decision()).into();
+                    world.reserved(number, reservation);
+                    answer
+                }
+                Err(denied) => denied.into(),
+            },
+            Self::Settle(number, actual, now) => {
+                let Some(reservation) = world.reservation(number) else { return Answer::NotThere };
+                let settled = reservation.commit_at(actual, at(now));
+                let (given_back, shortfall) = (settled.given_back(), settled.shortfall());
+                Answer::Settled { given_back, shortfall }
+            }
+            Self::Enqueue(number, key, cost) => match limiter.enqueue_owned(key, cost, None) {
+                Ok(Queued::Granted(decision)) => decision.into(),
+                Ok(Queued::Waiting(turn)) => {
+                    let due = turn.due();
+                    world.waits(number, turn);
+                    Answer::Waits(due.since(NOW).as_nanos())
+                }
+                Err(denied) => denied.into(),
+            },
+            Self::Poll(number, now) => match world.poll(number, at(now)) {
+                Some(Progress::Granted(decision) | Progress::Refused(decision)) => decision.into(),
+                Some(Progress::Waiting(wait)) => {
+                    Answer::Waits(u128::from(now) + wait.as_nanos())
+                }
+                None => Answer::NotThere,
+            },
+            Self::Leave(number, now) => match world.turn(number) {
+                Some(turn) => {
+                    turn.leave_at(at(now));
+                    Answer::Done
+                }
+                None => Answer::NotThere,
+            },
+            Self::Close => {
+                limiter.close();
+                Answer::Done
+            }
+            Self::Kept => {
+                let stats = limiter.stats();
+                Answer::Kept { waiters: stats.waiters, reservations: stats.reservations }
+            }
+        }
+    }
+
+    /// Its time.
+    pub fn time(&self) -> u64 {
+        match *self {
+            Self::Acquire(_, _, now) | Self::Peek(_, _, now) | Self::Refund(_, _, now) => now,
+            Self::Settle(_, _, now) | Self::Poll(_, now) | Self::Leave(_, now) => now,
+            _ => 0,
         }
     }
 
@@ -116,11 +204,16 @@ impl Op {
     pub fn counts(&self, answer: &Answer) -> (u64, u64) {
         let cost = match self {
             Self::Acquire(_, cost, _) | Self::With(_, _, cost) => *cost,
+            Self::Reserve(_, _, cost) | Self::Enqueue(_, _, cost) => *cost,
             Self::All(charges) => charges.iter().map(|(_, cost)| cost).sum(),
+            // (Nobody waits without a cost.)
+            Self::Poll(..) => 1,
             Self::Peek(..) | Self::Refund(..) | Self::Reset(_) => 0,
             Self::Rules(_) | Self::RulesForNew(_) => 0,
+            Self::Settle(..) | Self::Leave(..) | Self::Close | Self::Kept => 0,
         };
         match (self, answer) {
+            (_, Answer::Waits(_) | Answer::NotThere) => (0, 0),
             _ if cost == 0 || *answer == Answer::Refused => (0, 0),
             // (No race names a key twice, or one with cost 0 beside others.)
             (Self::All(charges), Answer::AllAllowed(true)) => (charges.len() as u64, 0),
@@ -184,9 +277,7 @@ impl Spec {
                 }
                 Answer::AllAllowed(allowed)
             }
-            Op::With(..) | Op::Rules(_) | Op::RulesForNew(_) => {
-                panic!("other limits than the meters': `must_be_as_in_turn`")
-            }
+            _ => panic!("more than the meters of single keys say: `must_be_as_in_turn`"),
         }
     }
 

@@ -34,6 +34,23 @@ impl Keys {
     }
 }
 
+/// A race in which a newcomer makes a key move on which something was done before: that key, and the newcomer.
+pub fn one_makes_way(
+    limit: &'static str,
+    before: fn(&'static str) -> Op,
+) -> (Race, &'static str, &'static str) {
+    let keys = cast();
+    let limits: &'static [&'static str] = vec![limit].leak();
+    let calls = keys.before(3).into_iter().map(|op| match op {
+        Acquire(key, ..) if key == keys.mover => before(key),
+        other => other,
+    });
+    let race = Race::new(limits)
+        .built(|builder| three_sets(builder).overflow(Overflow::Refuse))
+        .before(calls);
+    (race, keys.mover, keys.new[0])
+}
+
 #[test]
 fn the_mover_is_charged() {
     let keys = cast();

@@ -7,7 +7,7 @@ use crate::decision::{Decision, Retry};
 use crate::error::Error;
 use crate::key::AsKey;
 use crate::rows::{self, Caller, Tier, Wanted};
-use crate::store::{Call, Charge, MOST_KEYS, Ruled};
+use crate::store::{Call, Charge, MOST_KEYS, Ruled, Wakes};
 use crate::sync;
 use crate::time::Nanos;
 
@@ -188,10 +188,13 @@ impl Limiter {
             return Err(Error::range("the number of keys", keys.len(), expected));
         }
         let mut merged = self.merge(keys.clone());
-        let call = |merged: &Merged, caller| {
+        // Called when the rules are not held any more.
+        let mut wakes = Wakes::default();
+        let mut call = |merged: &Merged, caller| {
             let charges = merged.charges.get(..merged.known).unwrap_or(&[]);
             let wanted = Wanted::ByRules(caller);
-            self.store.acquire_all(&Call { charges, now: &now, rows: &self.rows, wanted })
+            let call = Call { charges, now: &now, rows: &self.rows, wanted };
+            self.store.acquire_all(&call, &mut wakes)
         };
         let decisions = match call(&merged, caller) {
             Ok(decisions) => decisions,

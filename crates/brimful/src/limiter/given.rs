@@ -7,7 +7,7 @@ use crate::key::AsKey;
 use crate::policy::Policy;
 use crate::rows::Wanted;
 use crate::step::Plan;
-use crate::store::{Aim, Request};
+use crate::store::{Aim, Request, Wakes};
 use crate::time::Nanos;
 
 impl Limiter {
@@ -81,7 +81,8 @@ impl Limiter {
         let wanted = Wanted::Given(row);
         let aim = Aim::Charge;
         let request = Request { fingerprint, cost, peek: false, now: || now, rows, wanted, aim };
-        Ok(self.store.known(&request).unwrap_or_else(|| self.store.newcomer(row, &request)))
+        let known = self.store.known(&request);
+        Ok(known.unwrap_or_else(|| self.store.newcomer(row, &request, &mut Wakes::default())))
     }
 
     /// Whether the slots and the arena were built for so many limits, and logs among them.

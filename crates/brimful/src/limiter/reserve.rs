@@ -26,6 +26,9 @@ use crate::time::Nanos;
 /// | sliding log | its entry, until that is as old as the window |
 /// | sliding window counter | from the count of its window, until the end of the window after it |
 ///
+/// What is [refunded](Limiter::refund) while reservations are open comes, in windows and logs, from what none of
+/// them holds first, and then from the newest: it is not given back once more.
+///
 /// Nothing comes back to a key that was [reset](Limiter::reset), or forgotten by a full store
 /// ([`Overflow::Evict`](crate::Overflow::Evict)), since the reservation; nor from a state that keys without a slot
 /// share. When limits change ([`Limiter::set_rules`], tiers), those that are as before keep it, buckets scale it

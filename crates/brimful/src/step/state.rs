@@ -127,17 +127,15 @@ impl<M: AsRef<[Machine]>> Terms<M> {
         levels.map(|(machine, level)| machine.runs_held(level, most, arena)).sum()
     }
 
-    /// A copy of the state, with an arena of its own that has room for so many charges more; `None` when
-    /// there is not enough memory.
+    /// A copy of the state, with an arena of its own that has room for so many runs more; `None` when there is
+    /// not enough memory.
     pub(crate) fn copied(
         &self,
         state: &State,
-        charges: usize,
+        more: usize,
         arena: &Arena,
     ) -> Option<(State, Arena)> {
-        let logs = self.machines().iter().filter(|machine| machine.is_log()).count();
-        let held = self.runs_held(state, usize::MAX, arena);
-        let runs = held.saturating_add(logs.saturating_mul(charges));
+        let runs = self.runs_held(state, usize::MAX, arena).saturating_add(more);
         let mut own = Arena::new(u32::try_from(runs).unwrap_or(u32::MAX))?;
         let mut copy = *state;
         for (machine, level) in self.machines().iter().zip(&mut copy.levels) {

@@ -105,13 +105,14 @@ impl Store {
     pub(crate) fn acquire_all<N: Fn() -> Nanos>(
         &self,
         call: &Call<'_, N>,
+        wakes: &mut Wakes,
     ) -> Result<Decisions, Asked> {
         let mut hand = Hand::new(self, false);
         let mut effort = Effort { force_slot: false, force_runs: false };
         // Each key may need a slot that is found by itself, and what is found can be taken by other
         // threads before it is used.
         for _ in 0..ROUNDS + call.charges.len() {
-            match self.round(call, effort) {
+            match self.round(call, effort, wakes) {
                 Round::NoSlot(key, taken) => {
                     let request = call.request(key);
                     let taken = |set| taken.iter().filter(|taken| **taken == set).count();
@@ -122,7 +123,8 @@ impl Store {
                 round => return self.finish(round, call),
             }
         }
-        self.finish(self.round(call, Effort { force_slot: true, force_runs: true }), call)
+        let effort = Effort { force_slot: true, force_runs: true };
+        self.finish(self.round(call, effort, wakes), call)
     }
 
     /// Does what is left to do with all locks released.
@@ -150,13 +152,17 @@ impl Store {
     }
 
     /// One try with everything locked.
-    fn round<N: Fn() -> Nanos>(&self, call: &Call<'_, N>, effort: Effort) -> Round {
+    fn round<N: Fn() -> Nanos>(
+        &self,
+        call: &Call<'_, N>,
+        effort: Effort,
+        wakes: &mut Wakes,
+    ) -> Round {
         let with_limits = || call.charges.iter().filter(|charge| charge.has_limits());
         let candidates = with_limits().flat_map(|charge| {
             let (first, second) = self.candidates(charge.fingerprint);
             [first, second]
         });
-        let mut wakes = Wakes::default();
         let mut sets = Locked::new(&self.sets, candidates);
         let asked = self.unasked(call, &sets);
         if asked.contains(&true) {
@@ -174,7 +180,7 @@ impl Store {
         let mut runs = self.runs();
         let Call { charges, wanted, .. } = *call;
         let together = Together { store: self, charges, wanted, rows: &rows, now, effort };
-        together.decide(&mut sets, shared.as_mut(), (&mut wakes, runs.get()))
+        together.decide(&mut sets, shared.as_mut(), (wakes, runs.get()))
     }
 
     /// Of which keys the rules have to be asked: those without a slot, or with one that was

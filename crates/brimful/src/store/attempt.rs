@@ -52,10 +52,10 @@ impl Store {
         row: Option<u32>,
         request: &Request<'_, N>,
         effort: Effort,
+        wakes: &mut Wakes,
     ) -> Attempt {
-        let mut wakes = Wakes::default();
-        let attempt = self.attempt_locked(row, request, effort, &mut wakes);
-        self.tidy(wakes.runs, request);
+        let attempt = self.attempt_locked(row, request, effort, wakes);
+        self.tidy(core::mem::take(&mut wakes.runs), request);
         attempt
     }
 
@@ -87,7 +87,7 @@ impl Store {
         let mut slot = match old {
             None => found.unwrap_or(Slot::new(fingerprint, row, now)),
             Some(old) if look => {
-                if let Some(decision) = self.look_beside(&old, cost, &rows, now, arena) {
+                if let Some(decision) = full.look_beside(old, plan, cost, arena) {
                     return Attempt::Decided(decision);
                 }
                 return full.look_with(&mut pair, old, plan, cost, effort, arena);
@@ -99,7 +99,7 @@ impl Store {
         };
         if slot.is_marked {
             let decided = match look {
-                true => self.look_beside(&slot, cost, &rows, now, arena),
+                true => self.beside.look(&slot, cost, (plan, now, arena)),
                 false => full.stand_back(&mut pair, &mut slot, plan, request, wakes, arena),
             };
             if let Some(decision) = decided {
@@ -108,18 +108,6 @@ impl Store {
         }
         let home = Home { slot, plan, is_known: found.is_some() };
         full.settle_in(&mut pair, home, (cost, look, aim), effort, (wakes, arena))
-    }
-
-    /// What a look at a key is told for which others wait, by the limits under which they do.
-    fn look_beside(
-        &self,
-        slot: &Slot,
-        cost: u64,
-        rows: &Held<'_>,
-        now: Nanos,
-        arena: &mut Arena,
-    ) -> Option<Decision> {
-        self.beside.look(slot, cost, (rows.plan(slot.row)?, now, arena))
     }
 
     /// Decides against the state that all keys of the policy without a slot share.
@@ -278,6 +266,24 @@ impl Full<'_> {
         self.store.refuse(wait.max(own.as_nanos()), plan.origin, peek)
     }
 
+    /// What the key would be told under the limits of another row, if others wait for it: a copy of what it
+    /// owes and of its logs is carried over.
+    fn look_beside(
+        &self,
+        mut slot: Slot,
+        plan: &Plan,
+        cost: u64,
+        arena: &Arena,
+    ) -> Option<Decision> {
+        if !slot.is_marked {
+            return None;
+        }
+        let old = self.rows.plan(slot.row)?;
+        let (copy, mut own) = old.copied(&slot.state, plan.runs_to_carry(old), arena)?;
+        slot.state = plan.carry(old, &copy, self.now, &mut own);
+        self.store.beside.look(&slot, cost, (plan, self.now, &mut own))
+    }
+
     /// What the key would be told under the limits of another row.
     fn look_with(
         &self,
@@ -322,8 +328,8 @@ impl Full<'_> {
         let before = slot.state.last;
         let scene = (plan, self.now, arena);
         let decided = self.store.beside.visit(slot, scene, wakes, |visit| {
-            if matches!(request.aim, Aim::UpTo(_)) {
-                // It is spent already.
+            if matches!(request.aim, Aim::UpTo(_) | Aim::Touch(_)) {
+                // It is spent already, or asks for nothing.
                 visit.grant();
                 return None;
             }
@@ -370,6 +376,10 @@ impl Full<'_> {
         effort: Effort,
         (wakes, arena): (&mut Wakes, &mut Arena),
     ) -> Attempt {
+        if let Aim::Touch(is_there) = aim {
+            is_there.set(true);
+            return Attempt::Decided(Decision::UNLIMITED);
+        }
         cost = aim.cost(cost, home.plan, &home.slot.state, self.now, arena);
         let mut step = home.plan.decide(&home.slot.state, cost, self.now, arena);
         if let Aim::Wait(wait) = aim

@@ -72,7 +72,7 @@ struct Side {
 
 /// Wakers to be called, or dropped, with no lock held: make one before anything is locked.
 #[derive(Debug, Default)]
-pub(super) struct Wakes {
+pub(crate) struct Wakes {
     wanted: Vec<Waker>,
     unwanted: Vec<Waker>,
     /// Log entries that grants took.
@@ -258,6 +258,16 @@ impl Beside {
         })
     }
 
+    /// Wakes all who wait, because their limits may be others now.
+    pub(super) fn wake_all(&self) {
+        let mut wakes = Wakes::default();
+        for shard in std::iter::once(&self.first).chain(&self.more) {
+            let mut shard = sync::lock(shard);
+            let lines = shard.keys.values_mut().map(|side| &mut side.line);
+            wakes.wanted.extend(lines.flat_map(Line::wakers));
+        }
+    }
+
     /// Ends all waiting, now and later.
     pub(super) fn close(&self) {
         let mut wakes = Wakes::default();
@@ -327,13 +337,11 @@ impl Beside {
     }
 }
 
-/// Counts one more, unless there are as many as may be.
+/// Counts one more, unless there are as many as may be. In one step, so that nobody is refused for another
+/// who is refused.
 fn claim(count: &AtomicU64, most: u64) -> bool {
-    let is_there = count.fetch_add(1, Ordering::Relaxed) < most;
-    if !is_there {
-        count.fetch_sub(1, Ordering::Relaxed);
-    }
-    is_there
+    let more = |count: u64| (count < most).then(|| count.saturating_add(1));
+    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
 }
 
 impl Drop for Beside {
@@ -382,9 +390,16 @@ impl Visit<'_, '_> {
     /// Puts a call at the end of the queue that is not admitted now, and says why it has to wait; an error is the
     /// refusal.
     pub(super) fn line_up(&mut self, cost: u64, wait: &Wait) -> Result<Decision, Decision> {
-        let Self { beside, scene, line, told, .. } = self;
+        let Self { beside, scene, receipts, line, told } = self;
         let denied = match line.is_empty() {
-            true => scene.plan.decide(scene.state, cost, scene.now, scene.arena).decision,
+            true => {
+                let step = scene.plan.decide(scene.state, cost, scene.now, scene.arena);
+                if step.decision.is_denied() {
+                    // A clock that was stepped back counts from a denial on, also from a refusal.
+                    scene.plan.apply_with(scene.state, &step.ruling, scene.arena, receipts, None);
+                }
+                step.decision
+            }
             false => line.deny(scene, cost),
         };
         if beside.is_closed.load(Ordering::Relaxed) {
@@ -444,8 +459,9 @@ impl Visit<'_, '_> {
     /// Lets one who waits go, with what it was granted.
     pub(super) fn leave(&mut self, id: u64) {
         self.told.wakes.unwanted.extend(self.line.leave(id));
-        self.told.told.remove(&id);
-        self.settle(id, 0);
+        if self.told.told.remove(&id).is_some_and(|told| told.is_allowed()) {
+            self.settle(id, 0);
+        }
     }
 
     /// Leaves only `actual` charged of what a receipt is for, and says how much is given back.

@@ -50,6 +50,8 @@ struct End {
     from: Nanos,
     /// When the last of them is granted.
     at: Nanos,
+    /// What the first waits for that is not due yet.
+    limit: Option<u8>,
     state: State,
     /// Of its logs.
     arena: Arena,
@@ -127,9 +129,8 @@ impl Line {
 
     /// What a newcomer is told who does not wait.
     pub(super) fn deny(&mut self, scene: &Scene<'_>, cost: u64) -> Decision {
-        let limit = self.limit(scene);
         match self.end(scene) {
-            Some(end) => end.say(scene.plan, cost, scene.now, limit),
+            Some(end) => end.say(scene.plan, cost, scene.now),
             None => without_memory(scene.plan),
         }
     }
@@ -139,7 +140,7 @@ impl Line {
     pub(super) fn look(&self, scene: &Scene<'_>, cost: u64) -> Decision {
         let Scene { plan, now, .. } = scene;
         match self.forecast(scene, self.waiters.len()) {
-            Some(end) if end.at > *now => end.say(plan, cost, *now, self.limit(scene)),
+            Some(end) if end.at > *now => end.say(plan, cost, *now),
             Some(end) => plan.decide(&end.state, cost, *now, &end.arena).decision,
             None => without_memory(plan),
         }
@@ -190,6 +191,11 @@ impl Line {
         waiter.waker
     }
 
+    /// Takes the wakers of all.
+    pub(super) fn wakers(&mut self) -> impl Iterator<Item = Waker> {
+        self.waiters.iter_mut().filter_map(|waiter| waiter.waker.take())
+    }
+
     /// Lets all go.
     pub(super) fn close(&mut self, told: &mut Told<'_>) {
         for mut waiter in std::mem::take(&mut self.waiters) {
@@ -211,13 +217,6 @@ impl Line {
         self.waiters.front().is_some_and(|first| first.id == id)
     }
 
-    /// The limit that the first waits for.
-    fn limit(&self, scene: &Scene<'_>) -> Option<u8> {
-        let Scene { plan, state, now, arena } = scene;
-        let first = self.waiters.front()?;
-        plan.decide(state, first.cost, *now, arena).decision.limit
-    }
-
     fn place(&self, id: u64) -> Option<usize> {
         self.waiters.binary_search_by_key(&id, |waiter| waiter.id).ok()
     }
@@ -234,10 +233,10 @@ impl Line {
     fn forecast(&self, scene: &Scene<'_>, count: usize) -> Option<End> {
         let Scene { plan, state, now, arena } = scene;
         let (copy, own) = match plan.has_log() {
-            true => plan.copied(state, count, arena)?,
+            true => plan.copied(state, plan.logs().saturating_mul(count), arena)?,
             false => (**state, Arena::empty()),
         };
-        let mut end = End { from: state.last, at: *now, state: copy, arena: own };
+        let mut end = End { from: state.last, at: *now, limit: None, state: copy, arena: own };
         for waiter in self.waiters.iter().take(count) {
             end.add(plan, waiter.cost);
         }
@@ -262,23 +261,28 @@ impl End {
             match step.decision.retry {
                 Retry::Now => return true,
                 Retry::Never => return false,
-                Retry::After(wait) => self.at = self.at + wait,
+                Retry::After(wait) => {
+                    self.at = self.at + wait;
+                    self.limit = self.limit.or(step.decision.limit);
+                }
             }
         }
         false
     }
 
     /// What one more is told at `now`.
-    fn say(&self, plan: &Plan, cost: u64, now: Nanos, limit: Option<u8>) -> Decision {
-        let Decision { retry, reset_after, limit: own, .. } =
-            plan.decide(&self.state, cost, self.at, &self.arena).decision;
+    fn say(&self, plan: &Plan, cost: u64, now: Nanos) -> Decision {
+        let decide = |cost| plan.decide(&self.state, cost, self.at, &self.arena).decision;
+        let Decision { retry, limit: own, .. } = decide(cost);
+        // Without its own cost, which is not charged.
+        let reset_after = decide(0).reset_after;
         let before = self.at.since(now);
         let decision = Decision {
             retry,
             // Those who wait have a claim to all of them.
             remaining: 0,
             reset_after: reset_after.saturating_add(before),
-            limit: if retry == Retry::Now { limit } else { own },
+            limit: if retry == Retry::Now { self.limit } else { own },
             denial: Some(Denial::Queued),
             would_deny: false,
             origin: plan.origin,

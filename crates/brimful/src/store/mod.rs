@@ -44,7 +44,7 @@ use crate::time::Nanos;
 pub(crate) use all::{Call, Charge, MOST_KEYS, Ruled};
 use attempt::{Attempt, Effort};
 use beside::Beside;
-pub(crate) use beside::{Bounds, Progress, Wait};
+pub(crate) use beside::{Bounds, Progress, Wait, Wakes};
 use flood::Flood;
 use sets::{Set, Sets, Slot};
 use sweep::Hand;
@@ -163,6 +163,9 @@ pub(crate) enum Aim<'a> {
     Reserve(&'a Cell<Option<u64>>),
     /// To charge it now or later.
     Wait(&'a Wait),
+    /// To give the key the limits that its caller has now, and to grant those who are due; with the note that there
+    /// was such a key with limits, or none.
+    Touch(&'a Cell<bool>),
 }
 
 impl Aim<'_> {
@@ -278,7 +281,7 @@ impl Store {
     #[cold]
     #[inline(never)]
     fn known_beside<A: Answer, N: Fn() -> Nanos>(&self, request: &Request<'_, N>) -> Option<A> {
-        self.decide(None, request).map(A::from)
+        self.decide(None, request, &mut Wakes::default()).map(A::from)
     }
 
     /// Decides for a key whose policy is that of `row`, giving it a slot when it is charged. What a
@@ -287,9 +290,10 @@ impl Store {
         &self,
         row: u32,
         request: &Request<'_, N>,
+        wakes: &mut Wakes,
     ) -> Decision {
         // With a row there is always a decision.
-        self.decide(Some(row), request).unwrap_or(Decision::BLOCKED)
+        self.decide(Some(row), request, wakes).unwrap_or(Decision::BLOCKED)
     }
 
     /// The same; without a row for a key that has a slot, and `None` when its slot does not tell.
@@ -297,13 +301,14 @@ impl Store {
         &self,
         row: Option<u32>,
         request: &Request<'_, N>,
+        wakes: &mut Wakes,
     ) -> Option<Decision> {
         let mut hand = Hand::new(self, request.peek);
         let mut effort = Effort { force_slot: self.in_flood(request), force_runs: false };
         // What was found can be taken by other threads before it is used, so it is looked for
         // again; a few rounds are enough, and bounded.
         for _ in 0..room::ROUNDS {
-            match self.attempt(row, request, effort) {
+            match self.attempt(row, request, effort, wakes) {
                 Attempt::Unresolved => return None,
                 Attempt::Decided(decision) => return Some(decision),
                 Attempt::Written { step, is_new } => {
@@ -320,7 +325,8 @@ impl Store {
                 Attempt::NoRuns => effort.force_runs = !hand.sweep_some(request),
             }
         }
-        match self.attempt(row, request, Effort { force_slot: true, force_runs: true }) {
+        let effort = Effort { force_slot: true, force_runs: true };
+        match self.attempt(row, request, effort, wakes) {
             Attempt::Unresolved => None,
             Attempt::Decided(decision) => Some(decision),
             Attempt::Written { step, is_new } => Some(self.written(&step, is_new, request)),
