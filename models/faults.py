@@ -69,11 +69,8 @@ FAULTS = [
         "the short way does not look at the fingerprint again under the lock",
         ("two", "acquire_and_evict::plain"),
         "store/plain.rs",
-        """        if fingerprint != request.fingerprint {
-            return None;
-        }
-""",
-        "",
+        "if fingerprint != request.fingerprint || is_marked {",
+        "if is_marked {",
     ),
     Fault(
         "known-stale-clock",
@@ -104,14 +101,14 @@ FAULTS = [
         "a refund writes under another lock than it read under",
         ("two", "refund_and_acquire"),
         "store/mod.rs",
-        """        let Some(mut home) = set.read(slot) else { return 0 };
-        let rows = request.rows.hold();
+        """        let rows = request.rows.hold();
+        let Some(plan) = rows.plan(home.row) else { return 0 };
 """,
-        """        let Some(mut home) = set.read(slot) else { return 0 };
-        drop(pair);
+        """        drop(pair);
         let mut pair = self.lock_pair(request.fingerprint);
         let Some((set, slot)) = pair.find(request.fingerprint) else { return 0 };
         let rows = request.rows.hold();
+        let Some(plan) = rows.plan(home.row) else { return 0 };
 """,
     ),
     Fault(
@@ -165,8 +162,8 @@ FAULTS = [
         "a key is moved to a slot that was free when it was searched for",
         ("two", "moves::the_slot_is_taken"),
         "store/room.rs",
-        "let Some(slot) = free_slot(target, &rows, now, arena) else { return false };",
-        "let slot = free_slot(target, &rows, now, arena).unwrap_or(3);",
+        "let Some(slot) = free else { return false };",
+        "let slot = free.unwrap_or(3);",
     ),
     Fault(
         "flood-ends-early",
@@ -197,9 +194,9 @@ FAULTS = [
         "a shared state is written under another lock than it was read under",
         ("two", "share_and_share"),
         "store/attempt.rs",
-        """        let mut content = content.unwrap_or(Slot { fingerprint: 0, row, state: State::new(now) });
+        """        let mut content = content.unwrap_or(Slot::new(0, row, now));
 """,
-        """        let mut content = content.unwrap_or(Slot { fingerprint: 0, row, state: State::new(now) });
+        """        let mut content = content.unwrap_or(Slot::new(0, row, now));
         drop(set);
         let Some(mut set) = self.lock_shared(row, request.rows) else {
             return self.refuse(0, row, request.peek);
@@ -273,6 +270,187 @@ FAULTS = [
         "rows/brief.rs",
         "is_scope && self.generation.load(Ordering::Relaxed) == caller.generation",
         "is_scope",
+    ),
+    Fault(
+        "known-unmarked",
+        "the short way does not look at the mark",
+        ("two", "nobody_comes_between::plain"),
+        "store/plain.rs",
+        "if fingerprint != request.fingerprint || is_marked {",
+        "if fingerprint != request.fingerprint {",
+    ),
+    Fault(
+        "refilled-unmarked",
+        "a newcomer to a line takes the slot of a key for which somebody waits",
+        ("two", "poll_and_evict::plain"),
+        "store/plain.rs",
+        """            !is_marked
+                && terms
+                    .is_some_and(""",
+        """            terms
+                    .is_some_and(""",
+    ),
+    Fault(
+        "free-unasked",
+        "a slot is free although somebody waits for its key",
+        ("two", "poll_and_evict::plain", "poll_and_evict::wide"),
+        "store/room.rs",
+        "is_full && !self.is_waited_for(set, slot)",
+        "is_full",
+    ),
+    Fault(
+        "evict-unasked",
+        "a key is forgotten although somebody waits for it",
+        ("two", "enqueue_and_forced_evict"),
+        "store/full.rs",
+        "if content.is_marked && self.store.is_waited_for(set, slot) {",
+        "if false {",
+    ),
+    Fault(
+        "mark-unwritten",
+        "who waits leaves no mark in the slot",
+        ("two", "nobody_comes_between::plain", "poll_and_evict::wide", "enqueue_and_forced_evict"),
+        "store/beside.rs",
+        "            *is_marked = !(receipts.is_empty() && line.is_empty());\n",
+        "",
+    ),
+    Fault(
+        "mark-moved-without",
+        "a key that is moved loses its mark",
+        ("two", "moved::poll"),
+        "store/room.rs",
+        "        let content = self.with_lasting_row(content, &rows);\n",
+        "        let content = Slot { is_marked: false, ..self.with_lasting_row(content, &rows) };\n",
+    ),
+    Fault(
+        "mark-taken-later",
+        "the mark is taken from a slot under another lock than it was looked at",
+        ("two", "commit_and_enqueue"),
+        "store/turns.rs",
+        "        let (told, is_empty) = self.beside.take_told(fingerprint, id);\n",
+        """        let (told, is_empty) = self.beside.take_told(fingerprint, id);
+        drop(pair);
+        let mut pair = self.lock_pair(fingerprint);
+""",
+    ),
+    Fault(
+        "beside-twice-locked",
+        "what is given back is written under another lock than it was read under",
+        ("two", "cancel_and_acquire"),
+        "store/turns.rs",
+        "        let mut home: Slot = set.read(place)?;\n",
+        """        let mut home: Slot = set.read(place)?;
+        drop(pair);
+        let mut pair = self.lock_pair(request.fingerprint);
+        let (set, place) = pair.find(request.fingerprint)?;
+""",
+    ),
+    Fault(
+        "granted-unwoken",
+        "who is granted by others is not woken",
+        ("two", "sleep_and_acquire::plain", "poll_and_give_back"),
+        "store/line.rs",
+        "told.tell(id, decision, first.waker.take());",
+        "told.tell(id, decision, None);",
+    ),
+    Fault(
+        "sooner-unwoken",
+        "who is due sooner is not woken",
+        ("two", "leave_and_poll", "leave_and_leave"),
+        "store/line.rs",
+        "told.wake(first.waker.take());",
+        "",
+    ),
+    Fault(
+        "unarmed",
+        "the waker of one who asks again is not kept",
+        ("two", "sleep_and_acquire::plain", "leave_and_poll", "close_and_poll"),
+        "store/beside.rs",
+        "self.line.arm(&self.scene, id, waker)",
+        "self.line.arm(&self.scene, id, &mut None)",
+    ),
+    Fault(
+        "close-unwoken",
+        "who waits is not woken when waiting ends",
+        ("two", "close_and_poll", "drop_and_poll"),
+        "store/line.rs",
+        "told.tell(waiter.id, Decision::CLOSED, waiter.waker.take());",
+        "told.tell(waiter.id, Decision::CLOSED, None);",
+    ),
+    Fault(
+        "close-announced-late",
+        "who begins to wait is not told that all others are being let go",
+        ("two", "close_and_enqueue"),
+        "store/beside.rs",
+        """        self.is_closed.store(true, Ordering::Relaxed);
+        for shard in std::iter::once(&self.first).chain(&self.more) {
+""",
+        """        struct Last<'a>(&'a AtomicBool);
+        impl Drop for Last<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let _last = Last(&self.is_closed);
+        for shard in std::iter::once(&self.first).chain(&self.more) {
+""",
+    ),
+    Fault(
+        "leave-keeps",
+        "who was granted and goes does not give its tokens back",
+        ("two", "leave_when_granted_and_acquire", "leave_and_acquire"),
+        "store/beside.rs",
+        "        self.settle(id, 0);\n",
+        "",
+    ),
+    Fault(
+        "claim-in-two-steps",
+        "who is refused a place has it for a moment",
+        ("two", "receipts::the_last_place"),
+        "store/beside.rs",
+        "    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()\n",
+        """    let is_there = more(count.fetch_add(1, Ordering::Relaxed)).is_some();
+    if !is_there {
+        count.fetch_sub(1, Ordering::Relaxed);
+    }
+    is_there
+""",
+    ),
+    Fault(
+        "woken-at-once",
+        "wakers are called with what is beside slots locked",
+        ("two", "wakers_are_called"),
+        "store/beside.rs",
+        "self.wakes.wanted.extend(waker);",
+        "waker.into_iter().for_each(Waker::wake);",
+    ),
+    Fault(
+        "dropped-at-once",
+        "wakers are dropped with what is beside slots locked",
+        ("two", "wakers_are_called"),
+        "store/beside.rs",
+        "self.told.wakes.unwanted.extend(self.line.disarm(id));",
+        "drop(self.line.disarm(id));",
+    ),
+    Fault(
+        "woken-by-rules",
+        "wakers are called with the rules locked",
+        ("two", "wakers_are_called"),
+        "limiter.rs",
+        """        let mut wakes = Wakes::default();
+        let in_force = sync::read(&self.rules);
+""",
+        """        let in_force = sync::read(&self.rules);
+        let mut wakes = Wakes::default();
+""",
+    ),
+    Fault(
+        "woken-by-rules-of-all",
+        "the same for calls of several keys",
+        ("two", "wakers_are_called"),
+        "limiter/all.rs",
+        "self.store.acquire_all(&call, &mut wakes)",
+        "self.store.acquire_all(&call, &mut Wakes::default())",
     ),
 ]
 

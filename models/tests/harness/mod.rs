@@ -195,7 +195,9 @@ pub fn built(policy: &Policy, settings: fn(LimiterBuilder) -> LimiterBuilder) ->
 }
 
 /// A thread with room for replacing rules.
-pub fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
+pub fn spawn<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> thread::JoinHandle<T> {
     thread::Builder::new().stack_size(1 << 16).spawn(work).unwrap()
 }
 

@@ -168,9 +168,7 @@ impl Op {
             },
             Self::Poll(number, now) => match world.poll(number, at(now)) {
                 Some(Progress::Granted(decision) | Progress::Refused(decision)) => decision.into(),
-                Some(Progress::Waiting(wait)) => {
-                    Answer::Waits(u128::from(now) + wait.as_nanos())
-                }
+                Some(Progress::Waiting(wait)) => Answer::Waits(u128::from(now) + wait.as_nanos()),
                 None => Answer::NotThere,
             },
             Self::Leave(number, now) => match world.turn(number) {

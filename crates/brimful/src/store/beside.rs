@@ -70,7 +70,7 @@ struct Side {
     line: Line,
 }
 
-/// Wakers to be called, or dropped, with no lock held: make one before anything is locked.
+/// Wakers to be called, or dropped, with no lock held: make one before anything is locked, the rules included.
 #[derive(Debug, Default)]
 pub(crate) struct Wakes {
     wanted: Vec<Waker>,
