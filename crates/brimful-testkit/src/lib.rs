@@ -37,3 +37,8 @@ pub struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/configuration.md")]
 pub struct Configuration;
+
+/// Those of the page about verbs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/verbs.md")]
+pub struct Verbs;

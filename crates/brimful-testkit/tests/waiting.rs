@@ -19,6 +19,8 @@ use brimful_testkit::trace::{self, SplitMix64};
 use brimful_testkit::{Answer, Enqueued, Outcome, Polled, WaitingModel};
 
 const STEPS_PER_WORLD: usize = 60;
+/// A year: worlds stay far from the end of time.
+const LONGEST_STEP: u64 = 31_536_000_000_000_000;
 const KEYS: [&str; 3] = ["ann", "bob", "cyd"];
 
 type Counts = BTreeMap<&'static str, u64>;
@@ -51,6 +53,14 @@ fn two_limits_settle_and_grant_as_the_model_says() {
             limit(rng, algorithm)
         });
         trace::policy_of(limits.collect())
+    });
+}
+
+#[test]
+fn limits_from_anywhere_in_the_range_settle_and_grant_as_the_model_says() {
+    check("the whole range", 6, 1_400, |rng| {
+        let count = 1 + rng.below(2) as usize;
+        trace::policy(rng, count)
     });
 }
 
@@ -104,6 +114,7 @@ fn check(name: &str, first: u64, worlds: u64, policy: impl Fn(&mut SplitMix64) -
         "drop turn",
         "refund",
         "reset",
+        "together",
     ];
     let came = [
         "admitted",
@@ -166,6 +177,9 @@ struct World<'a> {
     story: Vec<String>,
     /// Of 4 steps so many are at the same reading as the one before.
     idle: u64,
+    /// Whether its clock ever does. What was forfeited then says only in part when the key was changed last, so
+    /// nothing is.
+    goes_back: bool,
     /// Whether a refund has an exact meaning while reservations are open.
     has_only_buckets: bool,
 }
@@ -175,18 +189,19 @@ type Wrong = String;
 fn run(policy: &Policy, rng: &mut SplitMix64, counts: &mut Counts) -> Result<(), Vec<String>> {
     let clock = ManualClock::default();
     let places = [1, 3, 8][rng.below(3) as usize];
+    let longest = [Duration::from_secs(3_600), Duration::MAX][rng.below(2) as usize];
     let limiter = Limiter::builder(policy.clone())
         .max_keys(16)
         .max_log_entries(16 * 1024)
         .max_waiters_per_key(places)
-        .max_wait(Duration::MAX)
+        .max_wait(longest)
         .clock(clock.clone())
         .build()
         .expect("a limiter of few keys");
     let keys = 1 + rng.below(3) as usize;
     let new = |key: &&'static str| Side {
         key,
-        model: WaitingModel::new(policy, places as usize),
+        model: WaitingModel::new(policy, places as usize, longest.as_nanos()),
         turns: Vec::new(),
         open: Vec::new(),
     };
@@ -200,6 +215,7 @@ fn run(policy: &Policy, rng: &mut SplitMix64, counts: &mut Counts) -> Result<(),
         policy,
         now: Nanos::from_nanos(start),
         idle: rng.below(4),
+        goes_back: rng.below(2) == 0,
         rng,
         counts,
         story: vec![format!("  {limits:?} from {start}")],
@@ -209,7 +225,11 @@ fn run(policy: &Policy, rng: &mut SplitMix64, counts: &mut Counts) -> Result<(),
     for _ in 0..STEPS_PER_WORLD {
         let place = world.rng.below(keys as u64) as usize;
         world.go_on(&sides[place]);
-        result = world.act(&mut sides[place]).and_then(|()| world.compare(&mut sides, place));
+        result = match world.rng.below(20) {
+            0 => world.together(&mut sides),
+            _ => world.act(&mut sides[place]),
+        };
+        result = result.and_then(|()| world.compare(&mut sides, place));
         if result.is_err() {
             break;
         }
@@ -233,10 +253,6 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, model: T) -> Resul
     Err(format!("{what}:\n  found {found:?}\n  model {model:?}"))
 }
 
-fn after(now: Nanos, ns: u64) -> Nanos {
-    Nanos::from_nanos(now.as_nanos() + ns)
-}
-
 impl<'a> World<'a> {
     fn count(&mut self, kind: &'static str) {
         *self.counts.entry(kind).or_default() += 1;
@@ -256,30 +272,32 @@ impl<'a> World<'a> {
         let limits = self.policy.limits();
         let limit = &limits[self.rng.below(limits.len() as u64) as usize];
         let (tokens, period) = (limit.tokens(), limit.period().as_nanos() as u64);
-        let fill = period * limit.capacity().div_ceil(tokens);
-        let tolerance =
-            u64::try_from(side.model.state().tolerance()).expect("a tolerance of seconds");
+        let tolerance = u64::try_from(side.model.state().tolerance()).unwrap_or(u64::MAX);
+        let fill = period.saturating_mul(limit.capacity().div_ceil(tokens));
+        let short = |ns: u64| ns.min(LONGEST_STEP);
+        let (tolerance, fill, edge) = (short(tolerance), short(fill), short(period));
         let ns = self.now.as_nanos();
         let to = match self.rng.below(40) {
             0..=13 => ns,
             14..=17 => ns + self.rng.between(1, 4),
             18..=21 => ns + self.rng.between(1, period.div_ceil(tokens)),
-            22..=23 => ns + self.rng.between(1, period),
+            22..=23 => ns + self.rng.between(1, edge),
             24 => ns + self.rng.between(1, fill),
             25..=26 => (ns / period + 1) * period - self.rng.below(2),
             27..=35 => {
                 let dues = side.model.dues(self.now);
                 let due = dues.get(self.rng.below(dues.len().max(1) as u64) as usize);
                 let due = due.map_or(ns, |due| due.as_nanos());
-                (due + self.rng.below(3)).saturating_sub(1)
+                (due.min(ns + LONGEST_STEP) + self.rng.below(3)).saturating_sub(1)
             }
             36 => ns - self.rng.between(1, 4),
             37 => ns - self.rng.between(1, tolerance),
             38 => ns - (tolerance - 1) - self.rng.below(3),
             _ => ns - tolerance - self.rng.between(1, tolerance),
         };
+        let to = if self.goes_back { to } else { to.max(ns) };
         // The story has to stay in range.
-        self.now = Nanos::from_nanos(to.clamp(900_000_000_000_000_000, 1_100_000_000_000_000_000));
+        self.now = Nanos::from_nanos(to.clamp(900_000_000_000_000_000, 9_000_000_000_000_000_000));
         self.clock.set(self.now);
         if side.model.state().is_stepped(self.now) {
             self.count("stepped back");
@@ -331,6 +349,56 @@ impl<'a> World<'a> {
         same("acquire", found, side.model.acquire(cost, self.now))
     }
 
+    /// Two keys, all or nothing.
+    fn together(&mut self, sides: &mut [Side<'a>]) -> Result<(), Wrong> {
+        let (first, second) = (self.rng.below(sides.len() as u64) as usize, sides.len() - 1);
+        if first == second {
+            return Ok(());
+        }
+        let (now, pair) = (self.now, [first, second]);
+        let costs = [self.cost(), self.cost()];
+        self.tell(&sides[first], format!("acquire {costs:?} together with {}", sides[second].key));
+        self.count("together");
+        let charges = [(sides[first].key, costs[0]), (sides[second].key, costs[1])];
+        let found = self.limiter.try_acquire_all_at(&charges, now).expect("two keys");
+        let mut answers = Vec::new();
+        for (place, cost) in pair.into_iter().zip(costs) {
+            if cost > 0 {
+                sides[place].model.visit(now);
+            }
+            answers.push(sides[place].model.peek(cost, now));
+        }
+        let is_allowed = answers.iter().all(|answer| answer.outcome.allowed);
+        for ((place, cost), answer) in pair.into_iter().zip(costs).zip(&mut answers) {
+            let model = &mut sides[place].model;
+            *answer = match answer.denial {
+                None if is_allowed => model.acquire(cost, now),
+                None => model.peek(0, now),
+                Some(_) => model.acquire(cost, now),
+            };
+        }
+        let outcomes = answers.iter().map(|answer| answer.outcome);
+        let model = (
+            is_allowed,
+            outcomes.clone().map(|outcome| outcome.remaining).min(),
+            outcomes.clone().map(|outcome| outcome.reset_after).max(),
+            outcomes.clone().any(|outcome| outcome.never),
+        );
+        let is_never = found.retry() == brimful::Retry::Never;
+        let reset_after = Some(found.reset_after().as_nanos());
+        same(
+            "together",
+            (found.is_allowed(), Some(found.remaining()), reset_after, is_never),
+            model,
+        )?;
+        if let brimful::Retry::After(wait) = found.retry() {
+            let longest = outcomes.filter_map(|outcome| outcome.retry).max();
+            same("together, the wait", Some(wait.as_nanos()), longest)?;
+        }
+        self.compare(sides, first)?;
+        self.compare(sides, second)
+    }
+
     fn allow(&mut self, side: &mut Side<'a>) -> Result<(), Wrong> {
         self.tell(side, "allow".into());
         self.count("allow");
@@ -376,6 +444,11 @@ impl<'a> World<'a> {
             8..=9 => ("cancel", 0),
             _ => ("drop reservation", 0),
         };
+        let forfeits = id.is_some_and(|id| !side.model.would_give_back(id, actual, now));
+        let (kind, actual) = match forfeits && self.goes_back && actual < cost {
+            true => ("commit equal", cost),
+            false => (kind, actual),
+        };
         self.tell(side, format!("{kind}: {actual} of {cost}"));
         self.count(kind);
         let (given, shortfall) = side.model.commit(id, cost, actual, now);
@@ -411,9 +484,11 @@ impl<'a> World<'a> {
             4 => Some(hint * 2),
             _ => None,
         };
+        // (A duration has no more.)
+        let within = within.map(|within| within.min(u64::MAX.into()));
         self.tell(side, format!("enqueue {cost} within {within:?}"));
         self.count(if within.is_some() { "enqueue within" } else { "enqueue" });
-        let duration = within.map(|ns| Duration::from_nanos(u64::try_from(ns).expect("seconds")));
+        let duration = within.map(|ns| Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX)));
         let found = self.limiter.enqueue_at(side.key, cost, duration, now);
         let model = side.model.enqueue(cost, within, now);
         let found = match found {
@@ -444,6 +519,10 @@ impl<'a> World<'a> {
             return Ok(());
         }
         let place = self.rng.below(side.turns.len() as u64) as usize;
+        self.poll_at(side, place)
+    }
+
+    fn poll_at(&mut self, side: &mut Side<'a>, place: usize) -> Result<(), Wrong> {
         let due = side.turns[place].turn.due();
         let (now, id) = (self.now, side.turns[place].id);
         self.tell(side, format!("poll {id}, due at {due:?}"));
@@ -488,7 +567,12 @@ impl<'a> World<'a> {
             return Ok(());
         }
         let place = self.rng.below(side.turns.len() as u64) as usize;
-        let Waiting { turn, id, .. } = side.turns.remove(place);
+        let id = side.turns[place].id;
+        let forfeits = !side.model.waits(id) && !side.model.would_give_back(id, 0, self.now);
+        if forfeits && self.goes_back {
+            return self.poll_at(side, place);
+        }
+        let Waiting { turn, .. } = side.turns.remove(place);
         let kind = if self.rng.below(2) == 0 { "leave" } else { "drop turn" };
         self.tell(side, format!("{kind} {id}"));
         self.count(kind);
@@ -523,14 +607,20 @@ impl<'a> World<'a> {
     fn compare(&mut self, sides: &mut [Side<'a>], place: usize) -> Result<(), Wrong> {
         let stats = self.limiter.stats();
         let waiters: usize = sides.iter().map(|side| side.model.waiters()).sum();
-        let reservations: usize = sides.iter().map(|side| side.model.reservations()).sum();
         same("waiters", stats.waiters, waiters as u64)?;
-        // Those of which nothing can come back any more need not be kept.
-        same(
-            "reservations kept",
-            stats.reservations.max(reservations as u64),
-            reservations as u64,
-        )?;
+        let open: usize = sides.iter().map(|side| side.model.reservations()).sum();
+        if stats.reservations > open as u64 {
+            return Err(format!("{} reservations of {open}", stats.reservations));
+        }
+        if self.rng.below(8) == 0 {
+            let worth = sides.iter().map(|side| side.model.worth_keeping(self.now)).sum::<usize>();
+            if stats.reservations < worth as u64 {
+                return Err(format!(
+                    "{} reservations, {worth} are worth something",
+                    stats.reservations
+                ));
+            }
+        }
         let side = &mut sides[place];
         let costs = [0, 1, self.cost()];
         for cost in costs {
@@ -569,9 +659,13 @@ impl<'a> World<'a> {
         let capacity = self.policy.limits().iter().map(Limit::capacity).min().unwrap_or(0);
         for side in sides {
             let last = side.model.state().last().map_or(self.now, |last| last.max(self.now));
-            let fill =
-                u64::try_from(side.model.peek(0, last).outcome.reset_after).expect("seconds");
-            let left = self.limiter.peek_at(side.key, 0, after(last, fill)).remaining();
+            let fill = side.model.peek(0, last).outcome.reset_after;
+            let Ok(fill) = u64::try_from(fill) else { continue };
+            let end = Nanos::MAX.as_nanos();
+            let Some(then) = last.as_nanos().checked_add(fill).filter(|then| *then < end) else {
+                continue;
+            };
+            let left = self.limiter.peek_at(side.key, 0, Nanos::from_nanos(then)).remaining();
             same("tokens at the end", left, capacity)?;
         }
         Ok(())

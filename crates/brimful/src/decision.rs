@@ -127,8 +127,8 @@ impl Decision {
         origin: Origin::NONE,
     };
 
-    /// Waiting has ended.
-    pub(crate) const CLOSED: Self = Self { denial: Some(Denial::Closed), ..Self::BLOCKED };
+    /// Waiting has ended ([`Denial::Closed`]): what one is told for whom there is no limiter any more.
+    pub const CLOSED: Self = Self { denial: Some(Denial::Closed), ..Self::BLOCKED };
 
     /// No place for the key before `wait` has passed.
     pub(crate) const fn store_full(wait: Duration, origin: Origin) -> Self {

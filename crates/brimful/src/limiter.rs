@@ -340,6 +340,7 @@ impl Limiter {
         named: Tier,
         request: &Request<'_, N>,
     ) -> A {
+        // Called when the rules are not held any more.
         let mut wakes = Wakes::default();
         let in_force = sync::read(&self.rules);
         let place = key.with_key(|key| in_force.rules.resolve(key, named));

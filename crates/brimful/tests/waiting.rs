@@ -9,7 +9,9 @@ use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use allocation_counter::measure;
-use brimful::{Decision, Denial, Limit, Limiter, ManualClock, Nanos, Progress, Queued, Turn};
+use brimful::{
+    Decision, Denial, Limit, Limiter, ManualClock, Nanos, Policy, Progress, Queued, Turn,
+};
 
 const START: Nanos = Nanos::from_secs(1_800_000_000);
 
@@ -217,20 +219,14 @@ fn waiting_ends_with_the_limiter() {
         let limiter = Arc::new(limiter("10/s", &clock));
         assert!(limiter.try_acquire(1_u64).is_allowed());
         assert!(limiter.try_acquire_n(1_u64, 9).is_allowed());
-        let woken = Arc::new(AtomicU64::new(0));
-        struct Count(Arc<AtomicU64>);
-        impl Wake for Count {
-            fn wake(self: Arc<Self>) {
-                self.0.fetch_add(1, Ordering::Relaxed);
-            }
-        }
+        let woken = Arc::new(Count::default());
         let mut turns: Vec<Turn<'static>> = (0..1_000)
             .map(|_| match limiter.enqueue_owned(1_u64, 1, None) {
                 Ok(Queued::Waiting(turn)) => turn,
                 other => panic!("{other:?}"),
             })
             .collect();
-        let waker = Waker::from(Arc::new(Count(woken.clone())));
+        let waker = Waker::from(woken.clone());
         assert!(turns.iter_mut().all(|turn| matches!(turn.poll(&waker), Progress::Waiting(_))));
         if is_closed {
             limiter.close();
@@ -243,12 +239,148 @@ fn waiting_ends_with_the_limiter() {
         } else {
             drop(limiter);
         }
-        assert_eq!(woken.load(Ordering::Relaxed), 1_000);
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1_000);
         for turn in &mut turns {
             match turn.poll(&waker) {
                 Progress::Refused(decision) => assert_eq!(decision.denial(), Some(Denial::Closed)),
                 other => panic!("{other:?}"),
             }
         }
+    }
+}
+
+/// Counts its calls.
+#[derive(Default)]
+struct Count(AtomicU64);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Who waits is woken when the rules are replaced, and judged by the new ones: granted sooner or later, at once
+/// when there is no limit any more, and refused when it could never be, or its key is blocked.
+#[test]
+fn replaced_rules_reach_those_who_wait() {
+    let policy = |spec: &str| match spec {
+        "unlimited" => Policy::unlimited(),
+        "blocked" => Policy::blocked(),
+        spec => spec.parse::<Limit>().expect("a limit").into(),
+    };
+    let minutes = |minutes: u64| Some(Duration::from_secs(60 * minutes));
+    // The new rules, and how long three tokens have to be waited for then; none when they are granted at
+    // once, and an error when they are refused.
+    let rows = [
+        ("10/min", Ok(minutes(18).map(|wait| wait / 60))),
+        ("unlimited", Ok(None)),
+        ("2/h", Err(Some(Denial::Limit))),
+        ("blocked", Err(Some(Denial::Blocked))),
+    ];
+    for (spec, expected) in rows {
+        let clock = ManualClock::new(START);
+        let limiter = limiter("10/h", &clock);
+        assert!(limiter.try_acquire_at(1_u64, 10, START).is_allowed());
+        let count = Arc::new(Count::default());
+        let waker = Waker::from(count.clone());
+        let mut turn = waiting(&limiter, 1, 3, START);
+        assert_eq!(turn.poll_at(&waker, START), Progress::Waiting(Duration::from_secs(18 * 60)));
+        limiter.set_rules_at(policy(spec), START).expect("rules");
+        assert_eq!(count.0.load(Ordering::Relaxed), 1, "{spec}: it is woken");
+        let found = match turn.poll_at(&waker, START) {
+            Progress::Waiting(wait) => Ok(Some(wait)),
+            Progress::Granted(_) => Ok(None),
+            Progress::Refused(decision) => Err(decision.denial()),
+        };
+        assert_eq!(found, expected, "{spec}");
+        drop(turn);
+        let stats = limiter.stats();
+        assert_eq!((stats.waiters, stats.reservations), (0, 0), "{spec}");
+    }
+    // For new keys only: it goes on as before, and nobody is woken.
+    let clock = ManualClock::new(START);
+    let limiter = limiter("10/h", &clock);
+    assert!(limiter.try_acquire_at(1_u64, 10, START).is_allowed());
+    let count = Arc::new(Count::default());
+    let waker = Waker::from(count.clone());
+    let mut turn = waiting(&limiter, 1, 3, START);
+    let first = turn.poll_at(&waker, START);
+    limiter.set_rules_for_new_keys_at(policy("10/min"), START).expect("rules");
+    assert_eq!((turn.poll_at(&waker, START), count.0.load(Ordering::Relaxed)), (first, 0));
+}
+
+/// Wakers are called, and dropped, with no lock held: they may do anything with the limiter.
+#[test]
+fn wakers_may_call_the_limiter() {
+    struct Busy(Arc<Limiter>);
+    impl Busy {
+        fn call(&self) {
+            let generation = self.0.set_rules_at("100/h".parse::<Limit>().expect("a limit"), START);
+            assert!(generation.is_ok());
+            let _ = self.0.try_acquire_at(1_u64, 1, START);
+            let _ = self.0.stats();
+        }
+    }
+    impl Wake for Busy {
+        fn wake(self: Arc<Self>) {
+            self.call();
+        }
+    }
+    impl Drop for Busy {
+        fn drop(&mut self) {
+            self.call();
+        }
+    }
+    let hour = START + Duration::from_secs(3_600);
+    // What calls the waker, or drops it.
+    type Act = fn(&Limiter, Turn<'_>);
+    let acts: [(&str, Act); 8] = [
+        ("a call", |limiter, turn| {
+            assert!(
+                limiter.try_acquire_at(1_u64, 1, START + Duration::from_secs(3_600)).is_allowed()
+            );
+            drop(turn);
+        }),
+        ("a call under other rules", |limiter, turn| {
+            let rules = "20/h".parse::<Limit>().expect("a limit");
+            limiter.set_rules_at(rules, START).expect("rules");
+            let _ = limiter.try_acquire_at(1_u64, 1, START + Duration::from_secs(3_600));
+            drop(turn);
+        }),
+        ("several keys", |limiter, turn| {
+            let keys = [(1_u64, 1), (2, 1)];
+            let all = limiter.try_acquire_all_at(&keys, START + Duration::from_secs(3_600));
+            assert!(all.expect("two keys").is_allowed());
+            drop(turn);
+        }),
+        ("a refund", |limiter, turn| {
+            assert_eq!(limiter.refund_at(1_u64, 10, START), 10);
+            drop(turn);
+        }),
+        ("a reset", |limiter, turn| {
+            assert!(limiter.reset(1_u64));
+            drop(turn);
+        }),
+        ("its own question", |_, mut turn| {
+            let _ = turn.poll_at(Waker::noop(), START);
+            drop(turn);
+        }),
+        ("its own end", |_, turn| drop(turn)),
+        ("the end of all", |limiter, turn| {
+            limiter.close();
+            drop(turn);
+        }),
+    ];
+    for (name, act) in acts {
+        let clock = ManualClock::new(START);
+        let limiter = Arc::new(limiter("10/h", &clock));
+        assert!(limiter.try_acquire_at(1_u64, 10, START).is_allowed());
+        let mut turn = waiting(&limiter, 1, 1, START);
+        let waker = Waker::from(Arc::new(Busy(limiter.clone())));
+        assert!(matches!(turn.poll_at(&waker, START), Progress::Waiting(_)), "{name}");
+        drop(waker);
+        act(&limiter, turn);
+        assert_eq!(limiter.stats().waiters, 0, "{name}");
+        assert!(limiter.peek_at(1_u64, 0, hour).is_allowed());
     }
 }

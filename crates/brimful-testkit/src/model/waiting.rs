@@ -61,6 +61,8 @@ pub struct WaitingModel {
     next: u64,
     /// How many may wait.
     places: usize,
+    /// The longest that one may have to wait, in nanoseconds.
+    longest: u128,
     /// Whose waker was called, in this order.
     woken: Vec<u64>,
 }
@@ -99,9 +101,9 @@ struct Waiter {
 }
 
 impl WaitingModel {
-    /// A key that was never seen, for which so many may wait.
+    /// A key that was never seen, for which so many may wait, and each at most so many nanoseconds.
     #[must_use]
-    pub fn new(policy: &Policy, places: usize) -> Self {
+    pub fn new(policy: &Policy, places: usize, longest: u128) -> Self {
         Self {
             policy: policy.clone(),
             history: Vec::new(),
@@ -110,6 +112,7 @@ impl WaitingModel {
             granted: Vec::new(),
             next: 0,
             places,
+            longest,
             woken: Vec::new(),
         }
     }
@@ -161,7 +164,7 @@ impl WaitingModel {
             return Enqueued::Granted(answer);
         }
         let Some(wait) = answer.outcome.retry else { return Enqueued::Refused(answer) };
-        if within.is_some_and(|within| wait > within) {
+        if wait > within.unwrap_or(u128::MAX).min(self.longest) {
             return Enqueued::Refused(answer);
         }
         if self.waiters.len() >= self.places {
@@ -177,6 +180,11 @@ impl WaitingModel {
 
     /// What became of one who waits, with a waker.
     pub fn poll(&mut self, id: u64, now: Nanos) -> Polled {
+        // Who asks need not be woken to hear of it.
+        self.waiters
+            .iter_mut()
+            .filter(|waiter| waiter.id == id)
+            .for_each(|waiter| waiter.is_armed = false);
         self.grant(now);
         if let Some(place) = self.granted.iter().position(|(known, _)| *known == id) {
             self.close(id);
@@ -204,6 +212,11 @@ impl WaitingModel {
         self.waiters.retain(|waiter| waiter.id != id);
         self.granted.retain(|(known, _)| *known != id);
         self.settle(id, 0, now);
+        self.grant(now);
+    }
+
+    /// Grants those who are due, as any call does that would spend.
+    pub fn visit(&mut self, now: Nanos) {
         self.grant(now);
     }
 
@@ -246,6 +259,22 @@ impl WaitingModel {
     pub fn reservations(&self) -> usize {
         let open = |event: &&Event| matches!(event, Event::Charge { id: Some(_), .. });
         self.history.iter().filter(open).count()
+    }
+
+    /// Whether anything would come back if only `actual` of it stayed charged.
+    #[must_use]
+    pub fn would_give_back(&self, id: u64, actual: u64, now: Nanos) -> bool {
+        self.clone().settle(id, actual, now) > 0
+    }
+
+    /// How many of them would get anything back if they were cancelled now. Others may be forgotten.
+    #[must_use]
+    pub fn worth_keeping(&self, now: Nanos) -> usize {
+        let ids = self.history.iter().filter_map(|event| match event {
+            Event::Charge { id, .. } => *id,
+            _ => None,
+        });
+        ids.filter(|id| self.would_give_back(*id, 0, now)).count()
     }
 
     /// When each of those who wait is granted if nobody gives up.

@@ -188,6 +188,7 @@ impl Limiter {
             return Err(Error::range("the number of keys", keys.len(), expected));
         }
         let mut merged = self.merge(keys.clone());
+        // Called when the rules are not held any more.
         let mut wakes = Wakes::default();
         let mut call = |merged: &Merged, caller| {
             let charges = merged.charges.get(..merged.known).unwrap_or(&[]);

@@ -81,8 +81,8 @@ impl Limiter {
         let wanted = Wanted::Given(row);
         let aim = Aim::Charge;
         let request = Request { fingerprint, cost, peek: false, now: || now, rows, wanted, aim };
-        let newcomer = || self.store.newcomer(row, &request, &mut Wakes::default());
-        Ok(self.store.known(&request).unwrap_or_else(newcomer))
+        let known = self.store.known(&request);
+        Ok(known.unwrap_or_else(|| self.store.newcomer(row, &request, &mut Wakes::default())))
     }
 
     /// Whether the slots and the arena were built for so many limits, and logs among them.

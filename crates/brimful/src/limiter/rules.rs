@@ -101,7 +101,10 @@ impl Limiter {
         self.store.let_go(&self.rows, now);
         self.rows.retire(retired);
         // With no lock held, because it may take a while.
-        drop(before);
+        drop((replacing, before));
+        if !kept {
+            self.store.wake_all();
+        }
         Ok(generation)
     }
 }

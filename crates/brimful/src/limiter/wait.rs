@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::Limiter;
 use crate::decision::{Decision, Denial, Origin};
-use crate::key::AsKey;
-use crate::rows::{Caller, Wanted};
+use crate::key::{AsKey, OwnedKey};
+use crate::rows::{Caller, Tier, Wanted};
 use crate::store::{self, Aim, Request, Wait};
 use crate::time::Nanos;
 
@@ -37,6 +37,9 @@ pub enum Progress {
 
 /// A place in the queue of a key. Dropping it gives up the place, and, if it was granted and did not hear of it
 /// yet, its tokens; those behind it move up.
+///
+/// When the rules are [replaced](Limiter::set_rules), all who wait are woken, and are judged by the new ones when they
+/// ask (after [`set_rules_for_new_keys`](Limiter::set_rules_for_new_keys) they go on as before).
 ///
 /// A queue is a list, and nothing that runs: whoever asks for the key, for whatever reason, grants those who
 /// are due first. One who waits asks by itself when it is due, as [`poll`](Self::poll) says, and has its waker called
@@ -70,6 +73,10 @@ pub struct Turn<'a> {
     due: Nanos,
     /// By what it waits.
     origin: Origin,
+    key: OwnedKey,
+    tier: Tier,
+    /// By which rules its limits are.
+    generation: u64,
     /// What became of it.
     end: Option<Progress>,
 }
@@ -140,6 +147,24 @@ impl Limiter {
     /// [`Denial::Closed`](crate::Denial::Closed), and so is who would have to wait from now on. Calls that do not wait go on as before. Doing so again does nothing; dropping the limiter does the same.
     pub fn close(&self) {
         self.store.close();
+    }
+
+    /// Gives a key for which others wait the limits that the rules in force have for it; what all requests are told,
+    /// when there are none.
+    fn touch(
+        &self,
+        (fingerprint, key): (u64, &OwnedKey),
+        tier: Tier,
+        now: impl Fn() -> Nanos,
+    ) -> Option<Decision> {
+        let has_limits = Cell::new(false);
+        let mut fixed = None;
+        key.lend(&mut |key| {
+            let aim = Aim::Touch(&has_limits);
+            fixed = Some(self.decide_aim((fingerprint, key), 1, aim, self.caller(tier), &now));
+        });
+        // Without log entries for its new limits it goes on under the old ones.
+        fixed.filter(|fixed| !has_limits.get() && fixed.denial != Some(Denial::StoreFull))
     }
 
     /// The answer of the short way, if it admits.
@@ -213,6 +238,9 @@ impl Call {
                 until,
                 due,
                 origin: decision.origin,
+                key: key.with_key(OwnedKey::new),
+                tier: caller.named,
+                generation: caller.generation,
                 end: None,
             }));
         }
@@ -255,6 +283,7 @@ impl Turn<'_> {
             return end;
         }
         let Self { fingerprint, id, until, origin, .. } = *self;
+        let Self { key, tier, generation, .. } = self;
         let asked = Cell::new(Nanos::ZERO);
         let progress = self.limiter.with(|limiter| {
             let now = || {
@@ -262,7 +291,16 @@ impl Turn<'_> {
                 asked.set(now);
                 now
             };
-            let request = limiter.look_at(fingerprint, now);
+            let other = limiter.rows.generation();
+            if std::mem::replace(generation, other) != other
+                && let Some(fixed) = limiter.touch((fingerprint, key), *tier, now)
+            {
+                // Its key has no limits any more, or is blocked.
+                limiter.store.leave(id, &limiter.look_at(fingerprint, &now));
+                limiter.count(&fixed);
+                return store::Progress::Told(fixed);
+            }
+            let request = limiter.look_at(fingerprint, &now);
             let mut progress = limiter.store.poll((id, until), waker, &request);
             if let store::Progress::Told(decision) = &mut progress {
                 if decision.denial == Some(Denial::Closed) {

@@ -95,12 +95,12 @@ impl<M: AsRef<[Machine]>> Terms<M> {
         arena: &mut Arena,
         receipts: &mut Receipts,
     ) -> u64 {
-        let Some((_, cost)) = receipts.find(id) else {
-            return 0;
-        };
+        let cost = receipts.find(id).map(|(_, cost)| cost);
         let Settled { at, levels, .. } = self.settle(state, now, arena);
         let nothing_owed = levels.iter().all(|level| *level == 0);
-        if actual >= cost || (nothing_owed && at.stored == at.last) {
+        // (A receipt that was dropped is one that is worth nothing: the state is settled all the same.)
+        let is_kept = cost.is_some_and(|cost| actual >= cost);
+        if is_kept || (nothing_owed && at.stored == at.last) {
             receipts.keep(id);
             return 0;
         }

@@ -55,7 +55,7 @@ impl Store {
         wakes: &mut Wakes,
     ) -> Attempt {
         let attempt = self.attempt_locked(row, request, effort, wakes);
-        self.tidy(std::mem::take(&mut wakes.runs), request);
+        self.tidy(core::mem::take(&mut wakes.runs), request);
         attempt
     }
 
@@ -328,8 +328,8 @@ impl Full<'_> {
         let before = slot.state.last;
         let scene = (plan, self.now, arena);
         let decided = self.store.beside.visit(slot, scene, wakes, |visit| {
-            if matches!(request.aim, Aim::UpTo(_)) {
-                // It is spent already.
+            if matches!(request.aim, Aim::UpTo(_) | Aim::Touch(_)) {
+                // It is spent already, or asks for nothing.
                 visit.grant();
                 return None;
             }
@@ -376,6 +376,10 @@ impl Full<'_> {
         effort: Effort,
         (wakes, arena): (&mut Wakes, &mut Arena),
     ) -> Attempt {
+        if let Aim::Touch(is_there) = aim {
+            is_there.set(true);
+            return Attempt::Decided(Decision::UNLIMITED);
+        }
         cost = aim.cost(cost, home.plan, &home.slot.state, self.now, arena);
         let mut step = home.plan.decide(&home.slot.state, cost, self.now, arena);
         if let Aim::Wait(wait) = aim

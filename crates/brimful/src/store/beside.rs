@@ -258,6 +258,16 @@ impl Beside {
         })
     }
 
+    /// Wakes all who wait, because their limits may be others now.
+    pub(super) fn wake_all(&self) {
+        let mut wakes = Wakes::default();
+        for shard in std::iter::once(&self.first).chain(&self.more) {
+            let mut shard = sync::lock(shard);
+            let lines = shard.keys.values_mut().map(|side| &mut side.line);
+            wakes.wanted.extend(lines.flat_map(Line::wakers));
+        }
+    }
+
     /// Ends all waiting, now and later.
     pub(super) fn close(&self) {
         let mut wakes = Wakes::default();
@@ -449,8 +459,9 @@ impl Visit<'_, '_> {
     /// Lets one who waits go, with what it was granted.
     pub(super) fn leave(&mut self, id: u64) {
         self.told.wakes.unwanted.extend(self.line.leave(id));
-        self.told.told.remove(&id);
-        self.settle(id, 0);
+        if self.told.told.remove(&id).is_some_and(|told| told.is_allowed()) {
+            self.settle(id, 0);
+        }
     }
 
     /// Leaves only `actual` charged of what a receipt is for, and says how much is given back.

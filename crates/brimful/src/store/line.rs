@@ -191,6 +191,11 @@ impl Line {
         waiter.waker
     }
 
+    /// Takes the wakers of all.
+    pub(super) fn wakers(&mut self) -> impl Iterator<Item = Waker> {
+        self.waiters.iter_mut().filter_map(|waiter| waiter.waker.take())
+    }
+
     /// Lets all go.
     pub(super) fn close(&mut self, told: &mut Told<'_>) {
         for mut waiter in std::mem::take(&mut self.waiters) {

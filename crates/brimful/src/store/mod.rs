@@ -163,6 +163,9 @@ pub(crate) enum Aim<'a> {
     Reserve(&'a Cell<Option<u64>>),
     /// To charge it now or later.
     Wait(&'a Wait),
+    /// To give the key the limits that its caller has now, and to grant those who are due; with the note that there
+    /// was such a key with limits, or none.
+    Touch(&'a Cell<bool>),
 }
 
 impl Aim<'_> {

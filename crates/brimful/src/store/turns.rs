@@ -67,6 +67,11 @@ impl Store {
         }
     }
 
+    /// Wakes all who wait, because their limits may be others now.
+    pub(crate) fn wake_all(&self) {
+        self.beside.wake_all();
+    }
+
     /// Ends all waiting, now and later.
     pub(crate) fn close(&self) {
         self.beside.close();

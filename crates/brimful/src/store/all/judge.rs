@@ -146,21 +146,37 @@ impl Together<'_> {
         self.store.beside.look(home, cost, (plan, self.now, arena))
     }
 
-    /// Grants those who wait for the keys of the call and are due.
+    /// Grants those who wait for the keys of the call and are due, by the limits that the keys have now.
     fn grant(&self, sets: &mut Locked<'_>, wakes: &mut Wakes, arena: &mut Arena) {
         for charge in self.charges.iter().filter(|charge| charge.cost > 0) {
             let found = sets.find(self.store, charge.fingerprint);
             let Some(((index, place), mut home)) = found.filter(|(_, home)| home.is_marked) else {
                 continue;
             };
+            let before = home.state.last;
+            if self.can_carry(charge, (index, place), sets, arena)
+                && let Some(Limits { row, plan, left: Some(left) }) =
+                    self.limits(charge, Some(&home), arena)
+            {
+                self.move_to(row, &mut home);
+                self.store.beside.carry((plan, left), &mut home, self.now, arena);
+            }
             let Some(plan) = self.rows.plan(home.row) else { continue };
             let Some(set) = sets.get_mut(index) else { continue };
-            let before = home.state.last;
             let scene = (plan, self.now, &mut *arena);
             self.store.beside.visit(&mut home, scene, wakes, |_| {});
             set.write(place, &home);
             self.store.note_step(before, home.state.last);
         }
+    }
+
+    /// A key gets another row.
+    fn move_to(&self, row: u32, slot: &mut Slot) {
+        self.rows.remove_user(slot.row);
+        self.rows.add_user(row);
+        slot.row = row;
+        // It may owe for a shorter time now.
+        self.store.flood.end();
     }
 
     /// The limits of a key with or without a slot; `None` is never seen, because the rules were
@@ -347,11 +363,8 @@ impl Together<'_> {
         let mut slot = match (own, left) {
             (Some(own), None) => own,
             (Some(own), Some(left)) => {
-                self.rows.remove_user(own.row);
-                self.rows.add_user(row);
-                // It may owe for a shorter time now.
-                self.store.flood.end();
-                let mut slot = Slot { row, ..own };
+                let mut slot = own;
+                self.move_to(row, &mut slot);
                 beside.carry((plan, left), &mut slot, self.now, arena);
                 slot
             }
