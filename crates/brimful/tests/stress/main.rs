@@ -6,6 +6,7 @@ mod busy;
 mod held;
 mod interval;
 mod replaced;
+mod waiting;
 mod waits;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
