@@ -401,7 +401,7 @@ mod tests {
         Slot {
             fingerprint: number << 40,
             row: u32::try_from(number).unwrap(),
-            is_marked: number % 3 == 0,
+            is_marked: number.is_multiple_of(3),
             state,
         }
     }
