@@ -396,6 +396,22 @@ FAULTS = [
 """,
     ),
     Fault(
+        "replaced-unwoken",
+        "who waits is not woken when the rules are replaced",
+        ("two", "sleep_and_replace"),
+        "limiter/rules.rs",
+        "            self.store.wake_all();\n",
+        "",
+    ),
+    Fault(
+        "replaced-unlooked",
+        "who goes to sleep does not look whether the rules were replaced meanwhile",
+        ("two", "sleep_and_replace"),
+        "limiter/wait.rs",
+        "} else if limiter.rows.generation() != other {",
+        "} else if false {",
+    ),
+    Fault(
         "leave-keeps",
         "who was granted and goes does not give its tokens back",
         ("two", "leave_when_granted_and_acquire", "leave_and_acquire"),

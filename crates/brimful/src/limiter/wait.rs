@@ -291,24 +291,30 @@ impl Turn<'_> {
                 asked.set(now);
                 now
             };
-            let other = limiter.rows.generation();
-            if std::mem::replace(generation, other) != other
-                && let Some(fixed) = limiter.touch((fingerprint, key), *tier, now)
-            {
-                // Its key has no limits any more, or is blocked.
-                limiter.store.leave(id, &limiter.look_at(fingerprint, &now));
-                limiter.count(&fixed);
-                return store::Progress::Told(fixed);
-            }
-            let request = limiter.look_at(fingerprint, &now);
-            let mut progress = limiter.store.poll((id, until), waker, &request);
-            if let store::Progress::Told(decision) = &mut progress {
-                if decision.denial == Some(Denial::Closed) {
-                    decision.origin = origin;
+            // Each round but the first is for rules that were replaced meanwhile, of which nobody may have told:
+            // who wakes all may have come by before the waker was there.
+            loop {
+                let other = limiter.rows.generation();
+                if std::mem::replace(generation, other) != other
+                    && let Some(fixed) = limiter.touch((fingerprint, key), *tier, &now)
+                {
+                    // Its key has no limits any more, or is blocked.
+                    limiter.store.leave(id, &limiter.look_at(fingerprint, &now));
+                    limiter.count(&fixed);
+                    return store::Progress::Told(fixed);
                 }
-                limiter.count(decision);
+                let request = limiter.look_at(fingerprint, &now);
+                let mut progress = limiter.store.poll((id, until), waker, &request);
+                if let store::Progress::Told(decision) = &mut progress {
+                    if decision.denial == Some(Denial::Closed) {
+                        decision.origin = origin;
+                    }
+                    limiter.count(decision);
+                } else if limiter.rows.generation() != other {
+                    continue;
+                }
+                return progress;
             }
-            progress
         });
         let end = match progress {
             Some(store::Progress::Waits(due)) => {
