@@ -116,12 +116,15 @@ FAULTS = [
         "a reset clears under another lock than it looked under",
         ("two", "reset_and_reset"),
         "store/mod.rs",
-        """        let Some((set, slot)) = pair.find(fingerprint) else { return false };
+        """        self.empty(set, slot, &rows.hold(), self.runs().get());
+        self.flood.end();
+        true
 """,
-        """        let Some((set, slot)) = pair.find(fingerprint) else { return false };
-        let index = set.index();
+        """        let index = set.index();
         drop(pair);
-        let set = &mut self.sets.lock(index);
+        self.empty(&mut self.sets.lock(index), slot, &rows.hold(), self.runs().get());
+        self.flood.end();
+        true
 """,
     ),
     Fault(
@@ -394,6 +397,22 @@ FAULTS = [
         let _last = Last(&self.is_closed);
         for shard in std::iter::once(&self.first).chain(&self.more) {
 """,
+    ),
+    Fault(
+        "replaced-unwoken",
+        "who waits is not woken when the rules are replaced",
+        ("two", "sleep_and_replace"),
+        "limiter/rules.rs",
+        "            self.store.wake_all();\n",
+        "",
+    ),
+    Fault(
+        "replaced-unlooked",
+        "who goes to sleep does not look whether the rules were replaced meanwhile",
+        ("two", "sleep_and_replace"),
+        "limiter/wait.rs",
+        "waits if limiter.rows.generation() == other => return waits,",
+        "waits if other == other => return waits,",
     ),
     Fault(
         "leave-keeps",

@@ -230,6 +230,7 @@ impl<'a> World<'a> {
                     Some(Denial::Limit) if refused.is_never() => "refused for ever",
                     Some(Denial::Limit | Denial::Queued) => "refused later",
                     Some(Denial::StoreFull) => "refused without log entries",
+                    Some(Denial::Blocked) => "refused as blocked",
                     other => panic!("refused for {other:?}: {refused:?}"),
                 };
                 self.count(kind);

@@ -210,7 +210,8 @@ pub fn model(threads: usize, scenario: impl Fn() + Send + Sync + 'static) {
     model_with(threads, preemptions(PREEMPTIONS), scenario);
 }
 
-fn model_with(threads: usize, preemptions: usize, scenario: impl Fn() + Send + Sync + 'static) {
+/// The same with so many preemptions.
+pub fn model_with(threads: usize, preemptions: usize, scenario: impl Fn() + Send + Sync + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.max_threads = threads;
@@ -223,7 +224,7 @@ fn model_with(threads: usize, preemptions: usize, scenario: impl Fn() + Send + S
 const PREEMPTIONS: usize = 3;
 
 /// The same by the environment, or so many.
-fn preemptions(usual: usize) -> usize {
+pub fn preemptions(usual: usize) -> usize {
     match env::var("BRIMFUL_PREEMPTIONS") {
         Ok(number) => number.parse().expect("BRIMFUL_PREEMPTIONS is a number"),
         Err(_) => usual,

@@ -9,7 +9,9 @@ use brimful::{Limiter, LimiterBuilder, Overflow, Policy, Progress, Queued, Turn}
 
 use super::as_in_turn;
 use super::harness::Op::{Acquire, Close, Enqueue, Kept, Leave, Peek, Poll, Refund, Reset, Rules};
-use super::harness::{Answer, Called, NOW, Op, Race, at, built, debtors, model, rules, spawn};
+use super::harness::{
+    Answer, Called, NOW, Op, Race, at, built, debtors, model, model_with, preemptions, rules, spawn,
+};
 use super::moves;
 
 const MINUTE: u64 = 60_000_000_000;
@@ -32,6 +34,7 @@ as_in_turn!(
         .thread([Enqueue(0, "a", 1)])
         .thread([Enqueue(1, "a", 1)])
         .after([Kept, Poll(1, MINUTE), Poll(0, MINUTE), Kept])
+        .preempted(2)
 );
 
 as_in_turn!(
@@ -161,7 +164,7 @@ fn close_and_leave() {
         .thread([Close, Acquire("a", 1, 0)])
         .thread([Leave(0, 0), Enqueue(2, "a", 1)])
         .after([Poll(1, 0), Poll(2, 0), Kept])
-        .preempted(2)
+        .preempted(1)
         .must_be_as_in_turn();
 }
 
@@ -186,6 +189,17 @@ fn enqueue_and_replace() {
         .thread([Rules(rules("2/min"))])
         .thread([Enqueue(0, "a", 1), Poll(0, 0)])
         .after([Acquire("a", 1, MINUTE / 2), Poll(0, MINUTE / 2), Kept])
+        .preempted(1)
+        .must_be_as_in_turn();
+}
+
+/// It goes back to sleep just when the rules are replaced: it is woken, or sleeps by the new ones.
+#[test]
+fn sleep_and_replace() {
+    one_waits()
+        .thread([Rules(rules("60/min"))])
+        .thread([Poll(0, 0)])
+        .after([Peek("b", 0, MINUTE / 2)])
         .preempted(2)
         .must_be_as_in_turn();
 }
@@ -287,7 +301,7 @@ mod moved {
 fn drop_and_poll() {
     let counts = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
     let [slept, refused] = counts.clone();
-    model(2, move || {
+    model_with(2, preemptions(2), move || {
         let limiter = Arc::new(built(&Policy::parse(["1/min"]).unwrap(), |builder| builder));
         assert!(limiter.allow("a"));
         let Ok(Queued::Waiting(mut turn)) = limiter.enqueue_owned("a", 1, None) else { panic!() };

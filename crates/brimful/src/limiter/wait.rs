@@ -81,6 +81,9 @@ pub struct Turn<'a> {
     end: Option<Progress>,
 }
 
+/// How often one who asks begins again because the rules were replaced meanwhile.
+const MOST_RULES: usize = 16;
+
 /// The limiter of a turn.
 enum Holder<'a> {
     Borrowed(&'a Limiter),
@@ -291,23 +294,31 @@ impl Turn<'_> {
                 asked.set(now);
                 now
             };
-            let other = limiter.rows.generation();
-            let is_anew = std::mem::replace(generation, other) != other;
-            if is_anew && let Some(fixed) = limiter.touch((fingerprint, key), *tier, now) {
-                // Its key has no limits any more, or is blocked.
-                limiter.store.leave(id, &limiter.look_at(fingerprint, &now));
-                limiter.count(&fixed);
-                return store::Progress::Told(fixed);
-            }
-            let request = limiter.look_at(fingerprint, &now);
-            let mut progress = limiter.store.poll(Asking { id, until, is_anew }, waker, &request);
-            if let store::Progress::Told(decision) = &mut progress {
-                if decision.denial == Some(Denial::Closed) {
-                    decision.origin = origin;
+            for _ in 0..MOST_RULES {
+                let other = limiter.rows.generation();
+                let is_anew = std::mem::replace(generation, other) != other;
+                if is_anew && let Some(fixed) = limiter.touch((fingerprint, key), *tier, now) {
+                    // Its key has no limits any more, or is blocked.
+                    limiter.store.leave(id, &limiter.look_at(fingerprint, &now));
+                    limiter.count(&fixed);
+                    return store::Progress::Told(fixed);
                 }
-                limiter.count(decision);
+                let request = limiter.look_at(fingerprint, &now);
+                match limiter.store.poll(Asking { id, until, is_anew }, waker, &request) {
+                    store::Progress::Told(mut decision) => {
+                        if decision.denial == Some(Denial::Closed) {
+                            decision.origin = origin;
+                        }
+                        limiter.count(&decision);
+                        return store::Progress::Told(decision);
+                    }
+                    // Who wakes all because rules were replaced may have come by before the waker was there.
+                    waits if limiter.rows.generation() == other => return waits,
+                    store::Progress::Waits(_) => {}
+                }
             }
-            progress
+            // Rules follow each other faster than it can ask.
+            store::Progress::Waits(asked.get())
         });
         let end = match progress {
             Some(store::Progress::Waits(due)) => {
