@@ -20,7 +20,7 @@ as_in_turn!(
 
 as_in_turn!(
     cancel_and_acquire,
-    Race::new(&["2/h"])
+    Race::new(&["3/h"])
         .before([Reserve(0, "a", 2)])
         .thread([Settle(0, 0, 0)])
         .thread([Acquire("a", 1, 0), Acquire("a", 1, 0)])
