@@ -10,6 +10,7 @@ from z3 import (
 COUNT_BITS = constant("algorithm/sliding_window.rs", "const BITS: u32 = 48;", 48)
 ROW_BITS = constant("store/sets.rs", "const ROW_BITS: u32 = 32;", 32)
 LOCK = constant("store/sets.rs", "const LOCK: u64 = 1 << 63;", 1 << 63)
+MARK = constant("store/sets.rs", "const MARK: u64 = 1 << 63;", 1 << 63)
 
 
 
@@ -78,18 +79,23 @@ def halves(level):
     return Extract(63, 0, level), Extract(63, 0, LShR(level, 64) & BitVecVal(2**32 - 1, 128))
 
 
-@rust("store/sets.rs: Set::write", "(high << ROW_BITS) | (u64::from(*row) + 1)",
+@rust("store/sets.rs: Set::write", "mark | (high << ROW_BITS) | (u64::from(*row) + 1)",
       "state.last.as_nanos() | lock", "pair = if i % 2 == 0 { high } else { pair | (high << 32) };")
-def words(level, row, last, lock):
+def words(level, row, last, lock, mark):
     low, high = halves(level)
-    return low, (high << ROW_BITS) | (ZeroExt(32, row) + 1), last | lock
+    return low, mark | (high << ROW_BITS) | (ZeroExt(32, row) + 1), last | lock
 
 
-@rust("store/sets.rs: Words::level", "self.high_and_row() >> ROW_BITS",
-      "(highs >> (32 * (i % 2))) & u64::from(u32::MAX)",
-      "u128::from(low) | (u128::from(high) << 64)")
+@rust("store/sets.rs: first_level",
+      "u128::from(low) | (u128::from((high_and_row & !MARK) >> ROW_BITS) << 64)")
 def level_of(low, high_and_row):
-    return ZeroExt(64, low) | (ZeroExt(64, LShR(high_and_row, ROW_BITS)) << 64)
+    high = LShR(high_and_row & ~BitVecVal(MARK, 64), ROW_BITS)
+    return ZeroExt(64, low) | (ZeroExt(64, high) << 64)
+
+
+@rust("store/sets.rs: is_marked", "high_and_row & MARK != 0")
+def is_marked(high_and_row):
+    return high_and_row & MARK != 0
 
 
 @rust("store/sets.rs: row",
@@ -99,21 +105,24 @@ def row_of(high_and_row):
 
 
 LAST = quoted("store/sets.rs: Words::last", "Nanos::from_nanos(self.get(LAST) & !LOCK)")
+SHARED = quoted("store/sets.rs: Words::level", "(highs >> (32 * (i % 2))) & u64::from(u32::MAX)",
+                "u128::from(self.get_more(i)) | (u128::from(high) << 64)")
 
 
 @proof
 def a_slot_of_four_words_is_found_again():
-    """Level, row, time and lock bit do not get in each other's way; a row that is there is not 0.
+    """Level, row, mark, time and lock bit do not get in each other's way; a row that is there is not 0.
     """
-    level, row, last, lock = BitVec("level", 128), *bits("row", 32), *bits("last lock", 64)
-    low, high_and_row, time_and_lock = words(level, row, last, lock)
+    level, row = BitVec("level", 128), BitVec("row", 32)
+    last, lock, mark = bits("last lock mark", 64)
+    low, high_and_row, time_and_lock = words(level, row, last, lock, mark)
     computed_by(LAST)
     return claim(
         given=[ULT(level, 1 << LEVEL_BITS), ULT(row, 2**32 - 1), ULE(last, END),
-               Or(lock == 0, lock == LOCK)],
+               Or(lock == 0, lock == LOCK), Or(mark == 0, mark == MARK)],
         goal=[level_of(low, high_and_row) == level, row_of(high_and_row) == row,
               Extract(31, 0, high_and_row) != 0, time_and_lock & (LOCK - 1) == last,
-              time_and_lock & LOCK == lock, UGT(2**31, LShR(high_and_row, ROW_BITS))],
+              time_and_lock & LOCK == lock, is_marked(high_and_row) == (mark == MARK)],
         exact=True,
     )
 
@@ -122,7 +131,7 @@ def a_slot_of_four_words_is_found_again():
 def two_high_halves_share_a_word():
     """Of the further levels, the high halves of a pair are both found again."""
     one, two = bits("one two", 128)
-    computed_by("store/sets.rs: Words::level", "store/sets.rs: Set::write")
+    computed_by(SHARED, "store/sets.rs: Set::write")
     pair = halves(one)[1] | (halves(two)[1] << 32)
     mask = BitVecVal(2**32 - 1, 64)
 
