@@ -10,6 +10,10 @@ pub enum Retry {
     /// Denied. The same request is allowed after exactly this long if nobody else asks in between,
     /// and not one nanosecond sooner. At least 1 ns.
     ///
+    /// While others wait for the key ([`Denial::Queued`]) that is the time for who stands in line behind them, if
+    /// they are granted when they are due and none of them goes. A queue that is full ([`Denial::QueueFull`]) has a
+    /// place then.
+    ///
     /// Two exceptions, where there is nothing that could keep the hint: when there was no place
     /// ([`Denial::StoreFull`]) one may be found sooner, or, when log entries are used up by keys
     /// elsewhere or by the key's own logs, later; and a peek by a clock that was stepped
@@ -189,7 +193,7 @@ impl Decision {
     }
 
     /// Whole tokens left: after the charge when allowed, before it on a denial or a look (cost 0).
-    /// [`u64::MAX`] for a key without limits.
+    /// [`u64::MAX`] for a key without limits; 0 while others wait for the key, because all of them are spoken for.
     #[must_use]
     pub const fn remaining(&self) -> u64 {
         self.remaining
