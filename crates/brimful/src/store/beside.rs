@@ -237,7 +237,27 @@ impl Beside {
         &self,
         slot: &Slot,
         cost: u64,
+        scene: (&Plan, Nanos, &mut Arena),
+    ) -> Option<Decision> {
+        self.read(slot, scene, |line, scene| line.look(scene, cost))
+    }
+
+    /// What a call is told for a key for which others wait, those who are due having been granted; `None` when
+    /// nobody does. Changes nothing.
+    pub(super) fn denial(
+        &self,
+        slot: &Slot,
+        cost: u64,
+        scene: (&Plan, Nanos, &mut Arena),
+    ) -> Option<Decision> {
+        self.read(slot, scene, |line, scene| line.denial(scene, cost))
+    }
+
+    fn read(
+        &self,
+        slot: &Slot,
         (plan, now, arena): (&Plan, Nanos, &mut Arena),
+        say: impl FnOnce(&Line, &Scene<'_>) -> Decision,
     ) -> Option<Decision> {
         if !slot.is_marked {
             return None;
@@ -245,7 +265,7 @@ impl Beside {
         let shard = self.lock(slot.fingerprint);
         let side = shard.keys.get(&slot.fingerprint).filter(|side| !side.line.is_empty())?;
         let mut state = slot.state;
-        Some(side.line.look(&Scene { plan, state: &mut state, now, arena }, cost))
+        Some(say(&side.line, &Scene { plan, state: &mut state, now, arena }))
     }
 
     /// Forgets a receipt whose cost is kept, and what a waiter was told, and says whether the key has nothing

@@ -146,6 +146,14 @@ impl Line {
         }
     }
 
+    /// As [`deny`](Self::deny), with nothing kept for the next.
+    pub(super) fn denial(&self, scene: &Scene<'_>, cost: u64) -> Decision {
+        match self.forecast(scene, self.waiters.len()) {
+            Some(end) => end.say(scene.plan, cost, scene.now),
+            None => without_memory(scene.plan),
+        }
+    }
+
     /// Puts a newcomer at the end, who is told to come after `wait`.
     pub(super) fn push(&mut self, scene: &Scene<'_>, id: u64, cost: u64, rings_at: Nanos) {
         self.waiters.push_back(Waiter { id, cost, rings_at, waker: None });
