@@ -1,7 +1,9 @@
 //! Those who wait when the entries of sliding logs are used up: who is due and finds none holds its place, and
 //! nobody goes before it.
 
-use std::task::Waker;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use brimful::{
@@ -62,4 +64,41 @@ fn calls_for_several_keys_come_after_who_is_due_and_finds_no_entries() {
         }
         assert_eq!(admitted(&limiter, at(3)) as u64, capacity - 1);
     }
+}
+
+#[derive(Default)]
+struct Calls(AtomicU64);
+
+impl Wake for Calls {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn who_is_due_and_finds_no_entries_is_woken_to_look_for_some() {
+    let limiter = limiter("3 per 100s sliding-log", Overflow::Refuse);
+    let (reserved, mut turn) = used_up(&limiter, 3);
+    let calls = Arc::new(Calls::default());
+    let waker = Waker::from(Arc::clone(&calls));
+    assert_eq!(turn.poll_at(&waker, at(1)), Progress::Waiting(Duration::from_secs(99)));
+    assert_eq!(reserved.commit_at(1, at(2)).given_back(), 2);
+    assert_eq!(calls.0.load(Ordering::Relaxed), 1);
+    assert!(limiter.reset("x"));
+    assert!(matches!(turn.poll_at(&waker, at(2)), Progress::Granted(_)));
+}
+
+/// Otherwise they would ask again and again, as long as the first does not.
+#[test]
+fn who_never_asks_and_finds_no_entries_holds_nobody_up() {
+    let limiter = limiter("3 per 100s sliding-log", Overflow::Refuse);
+    let (reserved, mut silent) = used_up(&limiter, 3);
+    assert_eq!(reserved.commit_at(1, at(2)).given_back(), 2);
+    let mut second = waiting(&limiter, 1, at(3));
+    match second.poll_at(Waker::noop(), at(3)) {
+        Progress::Refused(decision) => assert_eq!(decision.denial(), Some(Denial::StoreFull)),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(silent.poll_at(Waker::noop(), at(3)), Progress::Refused(_)));
+    assert_eq!(limiter.stats().waiters, 0);
 }

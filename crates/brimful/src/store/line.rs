@@ -7,7 +7,7 @@
 //!
 //! A waiter comes by itself at that time ([`Waiter::rings_at`]). It is woken before only when it was granted
 //! or refused by somebody else, or when it stands at the head and would come too late, because others gave up
-//! or tokens were given back. (Those behind it are not woken then: each learns it when it gets there.)
+//! or tokens were given back, or to look for log entries. (Those behind it are not woken then: each learns it when it gets there.)
 
 use std::collections::VecDeque;
 use std::task::Waker;
@@ -91,6 +91,11 @@ impl Line {
             match decision.retry {
                 Retry::Now if step.ruling.runs > arena.room() => {
                     if !refuse_without_runs {
+                        // Whoever asks in the queue looks for some elsewhere; who is called does not.
+                        if first.rings_at > *now {
+                            first.rings_at = *now;
+                            told.wake(first.waker.take());
+                        }
                         return Err(NoRuns);
                     }
                     let wait = span(plan.longest_period().into());
