@@ -153,9 +153,10 @@ impl Beside {
         self.receipts.load(Ordering::Relaxed)
     }
 
-    /// Whether there may be one receipt more, which then counts; [`apply`](Self::apply) makes it.
-    pub(super) fn claim_receipt(&self) -> bool {
-        claim(&self.receipts, self.bounds.receipts)
+    /// Whether there may be one receipt more, which then counts; [`apply`](Self::apply) makes it, when the claim
+    /// was [passed on](Claim::pass_on).
+    pub(super) fn claim_receipt(&self) -> Option<Claim<'_>> {
+        claim(&self.receipts, self.bounds.receipts).then(|| Claim(&self.receipts))
     }
 
     /// Whether anybody waits for the key.
@@ -362,6 +363,22 @@ impl Beside {
 fn claim(count: &AtomicU64, most: u64) -> bool {
     let more = |count: u64| (count < most).then(|| count.saturating_add(1));
     count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+}
+
+/// A receipt that is counted, and not made yet. Dropped, it counts no more.
+pub(super) struct Claim<'a>(&'a AtomicU64);
+
+impl Claim<'_> {
+    /// It is made now.
+    pub(super) fn pass_on(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Drop for Beside {
