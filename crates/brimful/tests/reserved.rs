@@ -251,6 +251,30 @@ fn open_reservations_are_bounded() {
     assert_eq!(limiter.stats().reservations, 0);
 }
 
+#[test]
+fn one_reservation_too_many_makes_nobody_forgotten() {
+    let limiter = builder(&["2/h"]).max_keys(1).max_reservations(0).build().unwrap();
+    assert!(limiter.try_acquire_at("a", 2, ms(0)).is_allowed());
+    let denied = limiter.reserve_at("b", 1, ms(0)).unwrap_err();
+    assert_eq!(denied.denial(), Some(Denial::StoreFull));
+    let stats = limiter.stats();
+    assert_eq!((stats.evicted_forced, stats.forgiven_tokens, stats.reservations), (0, 0, 0));
+    assert!(limiter.try_acquire_at("a", 1, ms(0)).is_denied());
+}
+
+#[test]
+fn what_is_on_trial_is_reserved_without_a_receipt_when_there_are_too_many() {
+    let trial = policy(&["2/h"]).shadow();
+    let limiter = Limiter::builder(trial).max_keys(10).max_reservations(1).build().unwrap();
+    let first = limiter.reserve_at("a", 1, ms(0)).unwrap();
+    let second = limiter.reserve_at("a", 1, ms(0)).expect("a trial stops nobody");
+    assert_eq!((second.cancel_at(ms(0)), limiter.stats().reservations), (0, 1));
+    assert!(limiter.peek_at("a", 1, ms(0)).would_deny());
+    first.cancel_at(ms(0));
+    assert!(!limiter.peek_at("a", 1, ms(0)).would_deny());
+    assert_eq!(limiter.stats().reservations, 0);
+}
+
 /// Threads that reserve, commit a part and cancel: what is charged at the end is what was committed.
 #[test]
 fn threads_settle_exactly() {

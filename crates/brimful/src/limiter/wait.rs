@@ -28,7 +28,8 @@ pub enum Progress {
     /// Its cost is charged: it may go ahead.
     Granted(Decision),
     /// It waits no longer, and nothing is charged: the time that it was given, or the clock, or its limits, have
-    /// changed so that it would be too late, or its cost can never be admitted; or waiting has
+    /// changed so that it would be too late, or its cost can never be admitted; or it is due, and there are no log
+    /// entries for it ([`Denial::StoreFull`](crate::Denial::StoreFull): nobody's are taken for it); or waiting has
     /// [ended](Limiter::close).
     Refused(Decision),
     /// It waits on. It is to ask again after this long, unless its waker is called before. At least 1 ns.

@@ -1,8 +1,8 @@
 //! One try to decide for a key with both of its sets locked.
 
-use super::beside::{Wait, Wakes};
+use super::beside::{Claim, Wait, Wakes};
 use super::full::Full;
-use super::{Aim, Pair, Request, Set, Slot, Store, is_done};
+use super::{Aim, Overflow, Pair, Request, Set, Slot, Store, is_done};
 use crate::algorithm::arena::Arena;
 use crate::decision::{Decision, Origin};
 use crate::rows::{Held, Rows};
@@ -10,7 +10,7 @@ use crate::step::{Look, Plan, Step};
 use crate::time::{Nanos, span};
 
 /// How far to go for a place: without force, only what is empty or as good as new is taken; with
-/// force, [`Overflow`](super::Overflow) has its say.
+/// force, [`Overflow`] has its say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Effort {
     pub(super) force_slot: bool,
@@ -394,6 +394,13 @@ impl Full<'_> {
             // Looks and denials never take a slot.
             return Attempt::Decided(step.decision);
         }
+        let wants_receipt = matches!(aim, Aim::Reserve(_)) && !look && step.decision.is_allowed();
+        let claim = if wants_receipt { self.store.beside.claim_receipt() } else { None };
+        let lacks_receipt = wants_receipt && claim.is_none() && !plan.is_trial_only();
+        if lacks_receipt && self.store.overflow == Overflow::Evict {
+            // Before anybody is forgotten for it.
+            return Attempt::Decided(self.refuse_receipt(plan));
+        }
         if step.ruling.runs > arena.room() {
             self.trim(pair, arena);
             let trimmed = pair.find(self.fingerprint).and_then(|(set, slot)| set.read(slot));
@@ -424,21 +431,21 @@ impl Full<'_> {
         if look {
             return Attempt::Decided(step.decision);
         }
-        let beside = &self.store.beside;
-        let receipt = match aim {
-            Aim::Reserve(receipt) if step.decision.is_allowed() => Some(receipt),
-            _ => None,
-        };
-        if receipt.is_some() && !beside.claim_receipt() {
-            // In that time all that is owed now is paid, and receipts for it are worth nothing.
-            let wait = plan.longest_period().into();
-            return Attempt::Decided(self.store.refuse(wait, plan.origin, false));
+        if lacks_receipt {
+            return Attempt::Decided(self.refuse_receipt(plan));
         }
-        let id = beside.apply(plan, &mut home, &step.ruling, arena, receipt.is_some());
-        if let Some(receipt) = receipt {
+        let with_receipt = claim.map(Claim::pass_on).is_some();
+        let id = self.store.beside.apply(plan, &mut home, &step.ruling, arena, with_receipt);
+        if let Aim::Reserve(receipt) = aim {
             receipt.set(id);
         }
         self.put(pair, place, &home, arena);
         Attempt::Written { step, is_new: !is_known }
+    }
+
+    /// There are as many receipts as there may be. In the time that it says, all that is owed now is paid, and
+    /// receipts for it are worth nothing.
+    fn refuse_receipt(&self, plan: &Plan) -> Decision {
+        self.store.refuse(plan.longest_period().into(), plan.origin, false)
     }
 }

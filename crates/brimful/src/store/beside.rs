@@ -175,9 +175,10 @@ impl Beside {
         is_room
     }
 
-    /// Whether there may be one receipt more, which then counts; [`apply`](Self::apply) makes it.
-    pub(super) fn claim_receipt(&self) -> bool {
-        claim(&self.receipts, self.bounds.receipts)
+    /// Whether there may be one receipt more, which then counts; [`apply`](Self::apply) makes it, when the claim
+    /// was [passed on](Claim::pass_on).
+    pub(super) fn claim_receipt(&self) -> Option<Claim<'_>> {
+        claim(&self.receipts, self.bounds.receipts).then(|| Claim(&self.receipts))
     }
 
     /// Whether anybody waits for the key.
@@ -259,7 +260,27 @@ impl Beside {
         &self,
         slot: &Slot,
         cost: u64,
+        scene: (&Plan, Nanos, &mut Arena),
+    ) -> Option<Decision> {
+        self.read(slot, scene, |line, scene| line.look(scene, cost))
+    }
+
+    /// What a call is told for a key for which others wait, those who are due having been granted; `None` when
+    /// nobody does. Changes nothing.
+    pub(super) fn denial(
+        &self,
+        slot: &Slot,
+        cost: u64,
+        scene: (&Plan, Nanos, &mut Arena),
+    ) -> Option<Decision> {
+        self.read(slot, scene, |line, scene| line.denial(scene, cost))
+    }
+
+    fn read(
+        &self,
+        slot: &Slot,
         (plan, now, arena): (&Plan, Nanos, &mut Arena),
+        say: impl FnOnce(&Line, &Scene<'_>) -> Decision,
     ) -> Option<Decision> {
         if !slot.is_marked {
             return None;
@@ -267,7 +288,7 @@ impl Beside {
         let shard = self.lock(slot.fingerprint);
         let side = shard.keys.get(&slot.fingerprint).filter(|side| !side.line.is_empty())?;
         let mut state = slot.state;
-        Some(side.line.look(&Scene { plan, state: &mut state, now, arena }, cost))
+        Some(say(&side.line, &Scene { plan, state: &mut state, now, arena }))
     }
 
     /// Forgets a receipt whose cost is kept, and what a waiter was told, and says whether the key has nothing
@@ -365,6 +386,22 @@ impl Beside {
 fn claim(count: &AtomicU64, most: u64) -> bool {
     let more = |count: u64| (count < most).then(|| count.saturating_add(1));
     count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+}
+
+/// A receipt that is counted, and not made yet. Dropped, it counts no more.
+pub(super) struct Claim<'a>(&'a AtomicU64);
+
+impl Claim<'_> {
+    /// It is made now.
+    pub(super) fn pass_on(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Drop for Beside {

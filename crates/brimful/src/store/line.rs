@@ -7,7 +7,7 @@
 //!
 //! A waiter comes by itself at that time ([`Waiter::rings_at`]). It is woken before only when it was granted
 //! or refused by somebody else, or when it stands at the head and would come too late, because others gave up
-//! or tokens were given back. (Those behind it are not woken then: each learns it when it gets there.)
+//! or tokens were given back, or to look for log entries. (Those behind it are not woken then: each learns it when it gets there.)
 
 use std::collections::VecDeque;
 use std::task::Waker;
@@ -91,6 +91,11 @@ impl Line {
             match decision.retry {
                 Retry::Now if step.ruling.runs > arena.room() => {
                     if !refuse_without_runs {
+                        // Whoever asks in the queue looks for some elsewhere; who is called does not.
+                        if first.rings_at > *now {
+                            first.rings_at = *now;
+                            told.wake(first.waker.take());
+                        }
                         return Err(NoRuns);
                     }
                     let wait = span(plan.longest_period().into());
@@ -143,6 +148,14 @@ impl Line {
             Some(end) if end.at > *now => end.say(plan, cost, *now),
             Some(end) => plan.decide(&end.state, cost, *now, &end.arena).decision,
             None => without_memory(plan),
+        }
+    }
+
+    /// As [`deny`](Self::deny), with nothing kept for the next.
+    pub(super) fn denial(&self, scene: &Scene<'_>, cost: u64) -> Decision {
+        match self.forecast(scene, self.waiters.len()) {
+            Some(end) => end.say(scene.plan, cost, scene.now),
+            None => without_memory(scene.plan),
         }
     }
 

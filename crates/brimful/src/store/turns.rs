@@ -48,10 +48,12 @@ impl Store {
         let mut refuse = false;
         // What is left of it is dropped with no lock held.
         let mut waker = Some(waker.clone());
-        for _ in 0..ROUNDS {
+        for round in 1..=ROUNDS {
+            // What is found can be taken by others; the last round ends it.
+            refuse |= round == ROUNDS;
             match self.at_home(request, |visit| visit.poll(asking, &mut waker, refuse)) {
                 Some(Ok(progress)) => return progress,
-                // There are no log entries for it. It is the only one who looks for them elsewhere.
+                // There are no log entries for those who are due. Who only calls does not look for them elsewhere.
                 Some(Err(_)) => refuse = !hand.sweep_some(request),
                 None => break,
             }

@@ -30,7 +30,7 @@ pub(super) struct Visit<'a, 't> {
 impl Visit<'_, '_> {
     /// Charges those who are due.
     pub(super) fn grant(&mut self) {
-        // For want of log entries the first waits on, until it asks itself.
+        // For want of log entries the first waits on, until one of the queue asks.
         let _ = self.grant_or(false);
     }
 
@@ -81,7 +81,7 @@ impl Visit<'_, '_> {
         Ok(denied)
     }
 
-    /// What became of one who waits. Who is the first and finds no log entries may be refused.
+    /// What became of one who waits. Those who are due and find no log entries may be refused.
     pub(super) fn poll(
         &mut self,
         Asking { id, until, is_anew }: Asking,
@@ -97,9 +97,8 @@ impl Visit<'_, '_> {
         if let Some(decision) = self.take(id) {
             return Ok(Progress::Told(decision));
         }
-        if self.line.is_first(id) {
-            granted?;
-        }
+        // Whoever asks looks for log entries for the first: otherwise it would ask again and again until that does.
+        granted?;
         let Some(due) = self.line.arm(&self.scene, id, is_anew, waker) else {
             return Ok(Progress::Told(Decision::CLOSED));
         };

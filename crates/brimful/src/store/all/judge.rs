@@ -140,10 +140,15 @@ impl Together<'_> {
         }
     }
 
-    /// What a key is told for which others wait, by the limits under which they do.
+    /// What a key is told for which others wait, by the limits under which they do. Those who are due were
+    /// granted; who is due and still there waits for log entries, and nobody goes before it.
     fn stand_back(&self, home: &Slot, cost: u64, arena: &mut Arena) -> Option<Decision> {
         let plan = self.rows.plan(home.row).filter(|_| home.is_marked)?;
-        self.store.beside.look(home, cost, (plan, self.now, arena))
+        let (beside, scene) = (&self.store.beside, (plan, self.now, arena));
+        match cost {
+            0 => beside.look(home, cost, scene),
+            _ => beside.denial(home, cost, scene),
+        }
     }
 
     /// Grants those who wait for the keys of the call and are due, by the limits that the keys have now.
@@ -168,6 +173,10 @@ impl Together<'_> {
             set.write(place, &home);
             self.store.note_step(before, home.state.last);
         }
+    }
+
+    fn is_waited_for(&self, (index, place): At, sets: &Locked<'_>) -> bool {
+        sets.get(index).is_some_and(|set| self.store.is_waited_for(set, place))
     }
 
     /// A key gets another row.
@@ -274,8 +283,9 @@ impl Together<'_> {
         for (key, ((charge, judged), decision)) in keys {
             *decision = judged.decision;
             match (judged.place, judged.decision.denial) {
+                // (Where others wait, that was done when those who were due were granted.)
                 (Place::Home(at), Some(Denial::Limit))
-                    if self.can_carry(charge, at, sets, arena) =>
+                    if self.can_carry(charge, at, sets, arena) && !self.is_waited_for(at, sets) =>
                 {
                     self.write(charge, at, sets, arena);
                 }
