@@ -361,8 +361,8 @@ FAULTS = [
         "who is due sooner is not woken",
         ("two", "leave_and_poll", "leave_and_leave"),
         "store/line.rs",
-        "told.wake(first.waker.take());",
-        "",
+        "first.rings_at = due;\n                        told.wake(first.waker.take());",
+        "first.rings_at = due;",
     ),
     Fault(
         "unarmed",
