@@ -365,9 +365,9 @@ FAULTS = [
         "unarmed",
         "the waker of one who asks again is not kept",
         ("two", "sleep_and_acquire::plain", "leave_and_poll", "close_and_poll"),
-        "store/beside.rs",
-        "self.line.arm(&self.scene, id, waker)",
-        "self.line.arm(&self.scene, id, &mut None)",
+        "store/visit.rs",
+        "self.line.arm(&self.scene, id, is_anew, waker)",
+        "self.line.arm(&self.scene, id, is_anew, &mut None)",
     ),
     Fault(
         "close-unwoken",
@@ -415,8 +415,8 @@ FAULTS = [
         "leave-keeps",
         "who was granted and goes does not give its tokens back",
         ("two", "leave_when_granted_and_acquire", "leave_and_acquire"),
-        "store/beside.rs",
-        "        self.settle(id, 0);\n",
+        "store/visit.rs",
+        "            self.settle(id, 0);\n",
         "",
     ),
     Fault(
@@ -435,7 +435,7 @@ FAULTS = [
     Fault(
         "woken-at-once",
         "wakers are called with what is beside slots locked",
-        ("two", "wakers_are_called"),
+        ("two", "waiting::wakers_are_called_with_no_lock_held"),
         "store/beside.rs",
         "self.wakes.wanted.extend(waker);",
         "waker.into_iter().for_each(Waker::wake);",
@@ -443,15 +443,15 @@ FAULTS = [
     Fault(
         "dropped-at-once",
         "wakers are dropped with what is beside slots locked",
-        ("two", "wakers_are_called"),
+        ("two", "waiting::wakers_are_called_with_no_lock_held"),
         "store/beside.rs",
-        "self.told.wakes.unwanted.extend(self.line.disarm(id));",
-        "drop(self.line.disarm(id));",
+        "self.wakes.unwanted.extend(waker);",
+        "drop(waker);",
     ),
     Fault(
         "woken-by-rules",
         "wakers are called with the rules locked",
-        ("two", "wakers_are_called"),
+        ("two", "waiting::wakers_are_called_with_no_lock_held"),
         "limiter.rs",
         """        let mut wakes = Wakes::default();
         let in_force = sync::read(&self.rules);
@@ -463,7 +463,7 @@ FAULTS = [
     Fault(
         "woken-by-rules-of-all",
         "the same for calls of several keys",
-        ("two", "wakers_are_called"),
+        ("two", "waiting::wakers_are_called_with_no_lock_held"),
         "limiter/all.rs",
         "self.store.acquire_all(&call, &mut wakes)",
         "self.store.acquire_all(&call, &mut Wakes::default())",

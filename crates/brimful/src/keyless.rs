@@ -1,9 +1,11 @@
 //! A limiter for one budget that everybody shares.
 
+use std::time::Duration;
+
 use crate::decision::Decision;
 use crate::error::Error;
 use crate::limit::Limit;
-use crate::limiter::Limiter;
+use crate::limiter::{Limiter, Queued, Reservation};
 use crate::policy::Policy;
 use crate::stats::Stats;
 use crate::time::Nanos;
@@ -51,6 +53,48 @@ impl KeylessLimiter {
     /// As [`Limiter::try_acquire_at`].
     pub fn try_acquire_at(&self, cost: u64, now: Nanos) -> Decision {
         self.0.try_acquire_at((), cost, now)
+    }
+
+    /// As [`Limiter::reserve`].
+    ///
+    /// # Errors
+    /// As [`Limiter::reserve`].
+    pub fn reserve(&self, cost: u64) -> Result<Reservation<'_>, Decision> {
+        self.0.reserve((), cost)
+    }
+
+    /// As [`Limiter::reserve_at`].
+    ///
+    /// # Errors
+    /// As [`Limiter::reserve`].
+    pub fn reserve_at(&self, cost: u64, now: Nanos) -> Result<Reservation<'_>, Decision> {
+        self.0.reserve_at((), cost, now)
+    }
+
+    /// As [`Limiter::enqueue`].
+    ///
+    /// # Errors
+    /// As [`Limiter::enqueue`].
+    pub fn enqueue(&self, cost: u64, within: Option<Duration>) -> Result<Queued<'_>, Decision> {
+        self.0.enqueue((), cost, within)
+    }
+
+    /// As [`Limiter::enqueue_at`].
+    ///
+    /// # Errors
+    /// As [`Limiter::enqueue`].
+    pub fn enqueue_at(
+        &self,
+        cost: u64,
+        within: Option<Duration>,
+        now: Nanos,
+    ) -> Result<Queued<'_>, Decision> {
+        self.0.enqueue_at((), cost, within, now)
+    }
+
+    /// As [`Limiter::close`].
+    pub fn close(&self) {
+        self.0.close();
     }
 
     /// As [`Limiter::peek`].

@@ -10,7 +10,7 @@ use super::Limiter;
 use crate::decision::{Decision, Denial, Origin};
 use crate::key::{AsKey, OwnedKey};
 use crate::rows::{Caller, Tier, Wanted};
-use crate::store::{self, Aim, Request, Wait};
+use crate::store::{self, Aim, Asking, Request, Wait};
 use crate::time::Nanos;
 
 /// What came of a call that wants to wait.
@@ -295,16 +295,16 @@ impl Turn<'_> {
             // who wakes all may have come by before the waker was there.
             loop {
                 let other = limiter.rows.generation();
-                if std::mem::replace(generation, other) != other
-                    && let Some(fixed) = limiter.touch((fingerprint, key), *tier, &now)
-                {
+                let is_anew = std::mem::replace(generation, other) != other;
+                if is_anew && let Some(fixed) = limiter.touch((fingerprint, key), *tier, &now) {
                     // Its key has no limits any more, or is blocked.
                     limiter.store.leave(id, &limiter.look_at(fingerprint, &now));
                     limiter.count(&fixed);
                     return store::Progress::Told(fixed);
                 }
-                let request = limiter.look_at(fingerprint, &now);
-                let mut progress = limiter.store.poll((id, until), waker, &request);
+                let (asking, request) =
+                    (Asking { id, until, is_anew }, limiter.look_at(fingerprint, &now));
+                let mut progress = limiter.store.poll(asking, waker, &request);
                 if let store::Progress::Told(decision) = &mut progress {
                     if decision.denial == Some(Denial::Closed) {
                         decision.origin = origin;

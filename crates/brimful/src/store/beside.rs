@@ -10,13 +10,14 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::task::Waker;
 
-use super::line::{Line, NoRuns, Scene};
+use super::line::{Line, Scene};
 use super::sets::Slot;
+use super::visit::Visit;
 use crate::algorithm::arena::Arena;
-use crate::decision::{Decision, Denial, Retry};
-use crate::step::{Plan, Receipts, Ruling, State};
+use crate::decision::Decision;
+use crate::step::{Plan, Receipts, Ruling};
 use crate::sync::{self, AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
-use crate::time::{Nanos, span};
+use crate::time::Nanos;
 
 /// Keys are spread over so many locks, and one more.
 const MORE_SHARDS: u64 = if sync::IS_MODEL { 0 } else { 15 };
@@ -45,7 +46,7 @@ impl Bounds {
 pub(crate) struct Beside {
     first: Mutex<Shard>,
     more: Box<[Mutex<Shard>]>,
-    bounds: Bounds,
+    pub(super) bounds: Bounds,
     /// The next number of a receipt or of one who waits.
     next: AtomicU64,
     /// Keys that have something here.
@@ -104,6 +105,15 @@ impl Told<'_> {
     pub(super) fn wake(&mut self, waker: Option<Waker>) {
         self.wakes.wanted.extend(waker);
     }
+
+    pub(super) fn drop_later(&mut self, waker: Option<Waker>) {
+        self.wakes.unwanted.extend(waker);
+    }
+
+    /// What was said to one who waited, who hears it now.
+    pub(super) fn take(&mut self, id: u64) -> Option<Decision> {
+        self.told.remove(&id)
+    }
 }
 
 /// What became of one who waits.
@@ -151,6 +161,18 @@ impl Beside {
     /// Open receipts, those of grants included that were not yet taken up.
     pub(crate) fn receipts(&self) -> u64 {
         self.receipts.load(Ordering::Relaxed)
+    }
+
+    /// Whether all waiting has ended.
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
+    }
+
+    /// Whether one more may wait, who then counts.
+    pub(super) fn claim_waiter(&self, told: &mut Told<'_>) -> bool {
+        let is_room = claim(&self.waiters, self.bounds.waiters);
+        told.counted[0] += u64::from(is_room);
+        is_room
     }
 
     /// Whether there may be one receipt more, which then counts; [`apply`](Self::apply) makes it.
@@ -254,7 +276,7 @@ impl Beside {
         let mut wakes = Wakes::default();
         self.with(fingerprint, &mut wakes, |side, told| {
             side.receipts.keep(id);
-            (told.told.remove(&id), side.is_empty())
+            (told.take(id), side.is_empty())
         })
     }
 
@@ -290,7 +312,8 @@ impl Beside {
         }
     }
 
-    fn number(&self) -> u64 {
+    /// A number that nobody had before.
+    pub(super) fn number(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
@@ -357,139 +380,5 @@ impl Side {
 
     fn is_empty(&self) -> bool {
         self.receipts.is_empty() && self.line.is_empty()
-    }
-}
-
-/// A key in a slot with what is beside it, everything locked.
-pub(super) struct Visit<'a, 't> {
-    beside: &'a Beside,
-    scene: Scene<'a>,
-    receipts: &'a mut Receipts,
-    line: &'a mut Line,
-    told: &'a mut Told<'t>,
-}
-
-impl Visit<'_, '_> {
-    /// Charges those who are due.
-    pub(super) fn grant(&mut self) {
-        // For want of log entries the first waits on, until it asks itself.
-        let _ = self.grant_or(false);
-    }
-
-    fn grant_or(&mut self, refuse_without_runs: bool) -> Result<(), NoRuns> {
-        let Self { scene, receipts, line, told, .. } = self;
-        line.grant(scene, receipts, told, refuse_without_runs)
-    }
-
-    /// What a call that does not wait is told when others do.
-    pub(super) fn deny(&mut self, cost: u64) -> Option<Decision> {
-        self.grant();
-        (!self.line.is_empty()).then(|| self.line.deny(&self.scene, cost))
-    }
-
-    /// Puts a call at the end of the queue that is not admitted now, and says why it has to wait; an error is the
-    /// refusal.
-    pub(super) fn line_up(&mut self, cost: u64, wait: &Wait) -> Result<Decision, Decision> {
-        let Self { beside, scene, receipts, line, told } = self;
-        let denied = match line.is_empty() {
-            true => {
-                let step = scene.plan.decide(scene.state, cost, scene.now, scene.arena);
-                if step.decision.is_denied() {
-                    // A clock that was stepped back counts from a denial on, also from a refusal.
-                    scene.plan.apply_with(scene.state, &step.ruling, scene.arena, receipts, None);
-                }
-                step.decision
-            }
-            false => line.deny(scene, cost),
-        };
-        if beside.is_closed.load(Ordering::Relaxed) {
-            return Err(Decision { origin: denied.origin, ..Decision::CLOSED });
-        }
-        let Retry::After(after) = denied.retry else { return Err(denied) };
-        let Bounds { waiters, waiters_per_key, wait: longest, .. } = beside.bounds;
-        if after.as_nanos() > wait.within.min(longest) {
-            return Err(denied);
-        }
-        let is_room = u64::try_from(line.len()).is_ok_and(|len| len < waiters_per_key);
-        if !is_room || !claim(&beside.waiters, waiters) {
-            let first = line.first_due(scene).map_or(after, |due| due.since(scene.now));
-            let retry = Retry::After(first.max(span(1)));
-            return Err(Decision { retry, denial: Some(Denial::QueueFull), ..denied });
-        }
-        told.counted = [1, 0];
-        let id = beside.number();
-        let due = scene.now + after;
-        line.push(scene, id, cost, due);
-        wait.place.set(Some((id, due)));
-        Ok(denied)
-    }
-
-    /// What became of one who waits. Who is the first and finds no log entries may be refused.
-    pub(super) fn poll(
-        &mut self,
-        (id, until): (u64, Nanos),
-        waker: &mut Option<Waker>,
-        refuse_without_runs: bool,
-    ) -> Result<Progress, NoRuns> {
-        if let Some(decision) = self.take(id) {
-            return Ok(Progress::Told(decision));
-        }
-        // Who asks need not be woken to hear of it.
-        self.told.wakes.unwanted.extend(self.line.disarm(id));
-        let granted = self.grant_or(refuse_without_runs);
-        if let Some(decision) = self.take(id) {
-            return Ok(Progress::Told(decision));
-        }
-        if self.line.is_first(id) {
-            granted?;
-        }
-        let Some(due) = self.line.arm(&self.scene, id, waker) else {
-            return Ok(Progress::Told(Decision::CLOSED));
-        };
-        if due <= until {
-            return Ok(Progress::Waits(due));
-        }
-        let denial = if self.line.is_first(id) { Denial::Limit } else { Denial::Queued };
-        let retry = Retry::After(due.since(self.scene.now).max(span(1)));
-        let denied = self.line.deny(&self.scene, 1);
-        self.told.wakes.unwanted.extend(self.line.leave(id));
-        Ok(Progress::Told(Decision { retry, denial: Some(denial), ..denied }))
-    }
-
-    /// Lets one who waits go, with what it was granted.
-    pub(super) fn leave(&mut self, id: u64) {
-        self.told.wakes.unwanted.extend(self.line.leave(id));
-        if self.told.told.remove(&id).is_some_and(|told| told.is_allowed()) {
-            self.settle(id, 0);
-        }
-    }
-
-    /// Leaves only `actual` charged of what a receipt is for, and says how much is given back.
-    pub(super) fn settle(&mut self, id: u64, actual: u64) -> u64 {
-        let Scene { plan, state, now, arena } = &mut self.scene;
-        self.line.forget_end();
-        plan.settle_receipt(state, id, actual, *now, arena, self.receipts)
-    }
-
-    pub(super) fn refund(&mut self, tokens: u64) -> u64 {
-        let Scene { plan, state, now, arena } = &mut self.scene;
-        self.line.forget_end();
-        plan.refund_with(state, tokens, *now, arena, self.receipts)
-    }
-
-    /// Forgets what the key has spent.
-    pub(super) fn reset(&mut self) {
-        let Scene { plan, state, now, arena } = &mut self.scene;
-        self.line.forget_end();
-        self.receipts.clear();
-        plan.release(state, arena);
-        **state = State::new(*now);
-    }
-
-    /// What one who waits was told, and what it was granted is spent.
-    fn take(&mut self, id: u64) -> Option<Decision> {
-        let decision = self.told.told.remove(&id)?;
-        self.receipts.keep(id);
-        Some(decision)
     }
 }

@@ -157,18 +157,19 @@ impl Line {
     }
 
     /// When a waiter is to come again, unless its waker is called before; `None` when it does not wait here.
-    /// The waker is exchanged for the one that it had: none is dropped under a lock, where its task may go with
+    /// That is as it was told before, unless the time has come or it is to be told anew. The waker is exchanged for the one that it had: none is dropped under a lock, where its task may go with
     /// it.
     pub(super) fn arm(
         &mut self,
         scene: &Scene<'_>,
         id: u64,
+        is_anew: bool,
         waker: &mut Option<Waker>,
     ) -> Option<Nanos> {
         let place = self.place(id)?;
         let mut rings_at = self.waiters.get(place)?.rings_at;
-        if rings_at <= scene.now {
-            // It came as it was told, and those before it were late.
+        if is_anew || rings_at <= scene.now {
+            // It came as it was told, and those before it were late; or its limits are others.
             let due = self.forecast(scene, place + 1).map_or(scene.now, |end| end.at);
             rings_at = due.max(scene.now.plus_nanos(1));
         }

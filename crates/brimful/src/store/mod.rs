@@ -28,6 +28,7 @@ mod room;
 mod sets;
 mod sweep;
 mod turns;
+mod visit;
 
 use core::cell::Cell;
 use core::fmt;
@@ -48,6 +49,7 @@ pub(crate) use beside::{Bounds, Progress, Wait, Wakes};
 use flood::Flood;
 use sets::{Set, Sets, Slot};
 use sweep::Hand;
+pub(crate) use visit::Asking;
 
 /// What happens to a new key when all its candidate slots are owing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -3,10 +3,11 @@
 
 use std::task::Waker;
 
-use super::beside::{Progress, Visit, Wakes};
+use super::beside::{Progress, Wakes};
 use super::room::ROUNDS;
 use super::sets::Slot;
 use super::sweep::Hand;
+use super::visit::{Asking, Visit};
 use super::{Request, Store};
 use crate::decision::Decision;
 use crate::time::Nanos;
@@ -36,10 +37,10 @@ impl Store {
         told
     }
 
-    /// What became of one who waits, until when at the latest.
+    /// What became of one who waits.
     pub(crate) fn poll<N: Fn() -> Nanos>(
         &self,
-        (id, until): (u64, Nanos),
+        asking: Asking,
         waker: &Waker,
         request: &Request<'_, N>,
     ) -> Progress {
@@ -47,8 +48,10 @@ impl Store {
         let mut refuse = false;
         // What is left of it is dropped with no lock held.
         let mut waker = Some(waker.clone());
-        for _ in 0..ROUNDS {
-            match self.at_home(request, |visit| visit.poll((id, until), &mut waker, refuse)) {
+        for round in 1..=ROUNDS {
+            // The last one does not leave it in line.
+            refuse |= round == ROUNDS;
+            match self.at_home(request, |visit| visit.poll(asking, &mut waker, refuse)) {
                 Some(Ok(progress)) => return progress,
                 // There are no log entries for it. It is the only one who looks for them elsewhere.
                 Some(Err(_)) => refuse = !hand.sweep_some(request),
@@ -56,7 +59,7 @@ impl Store {
             }
         }
         // Its key may have gone since it was granted.
-        let told = self.take_told(request.fingerprint, id);
+        let told = self.take_told(request.fingerprint, asking.id);
         Progress::Told(told.unwrap_or(Decision::CLOSED))
     }
 
