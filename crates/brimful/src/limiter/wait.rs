@@ -296,7 +296,7 @@ impl Turn<'_> {
             loop {
                 let other = limiter.rows.generation();
                 let is_anew = std::mem::replace(generation, other) != other;
-                if is_anew && let Some(fixed) = limiter.touch((fingerprint, key), *tier, &now) {
+                if is_anew && let Some(fixed) = limiter.touch((fingerprint, key), *tier, now) {
                     // Its key has no limits any more, or is blocked.
                     limiter.store.leave(id, &limiter.look_at(fingerprint, &now));
                     limiter.count(&fixed);
