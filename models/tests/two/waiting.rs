@@ -363,12 +363,17 @@ impl Drop for Asks {
 #[test]
 fn wakers_are_called_with_no_lock_held() {
     type Event = fn(&Arc<Limiter>, [Turn<'static>; 2]);
-    let events: [(&str, Event); 11] = [
+    let events: [(&str, Event); 12] = [
         ("acquire", |limiter, _turns| {
             let _ = limiter.try_acquire_at("a", 1, at(MINUTE));
         }),
         ("acquire under other rules", |limiter, _turns| {
             limiter.set_rules_at(Policy::parse(["2/min"]).unwrap(), NOW).unwrap();
+            let _ = limiter.try_acquire_at("a", 1, at(MINUTE));
+        }),
+        ("acquire when the old rules are done with", |limiter, _turns| {
+            let policy = Policy::parse(["2/min"]).unwrap();
+            limiter.set_rules_for_new_keys_at(policy, NOW).unwrap();
             let _ = limiter.try_acquire_at("a", 1, at(MINUTE));
         }),
         ("all", |limiter, _turns| {
