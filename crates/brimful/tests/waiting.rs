@@ -192,6 +192,27 @@ fn late_alarms_cost_a_few_questions() {
     assert!(told.asked <= 6_000, "asked {} times", told.asked);
 }
 
+/// When a newcomer's turn is, is worked out from that of the one before, also where the state is a log and has to
+/// be copied: not by going through the queue, and through the log, for each.
+#[test]
+fn a_long_queue_of_a_log_is_gone_through_seldom() {
+    const WAITERS: u64 = 1_000;
+    let clock = ManualClock::new(START);
+    let limiter = limiter("100 per 1s sliding-log", &clock);
+    for n in 0..100 {
+        let now = START + Duration::from_nanos(n);
+        assert!(limiter.try_acquire_at(1_u64, 1, now).is_allowed());
+    }
+    let now = START + Duration::from_millis(1);
+    let mut turns = Vec::with_capacity(WAITERS as usize);
+    let memory = measure(|| turns.extend((0..WAITERS).map(|_| waiting(&limiter, 1, 1, now))));
+    let bytes = memory.bytes_total / WAITERS;
+    assert!(bytes < 1_000, "{bytes} bytes for each");
+    // The last is told what it was before: ten windows of a hundred.
+    let last = turns.last().expect("many").due();
+    assert_eq!(last, START + Duration::from_secs(10) + Duration::from_nanos(99));
+}
+
 /// Nothing is allocated by calls for keys for which nobody waits, however many wait for others.
 #[test]
 fn keys_without_waiters_cost_nothing() {

@@ -163,7 +163,8 @@ impl Line {
     pub(super) fn push(&mut self, scene: &Scene<'_>, id: u64, cost: u64, rings_at: Nanos) {
         self.waiters.push_back(Waiter { id, cost, rings_at, waker: None });
         let plan = scene.plan;
-        let is_added = self.end.as_mut().is_some_and(|end| !plan.has_log() && end.add(plan, cost));
+        let is_added =
+            self.end.as_mut().is_some_and(|end| end.has_room(plan) && end.add(plan, cost));
         if !is_added {
             self.end = None;
         }
@@ -247,7 +248,11 @@ impl Line {
     fn forecast(&self, scene: &Scene<'_>, count: usize) -> Option<End> {
         let Scene { plan, state, now, arena } = scene;
         let (copy, own) = match plan.has_log() {
-            true => plan.copied(state, plan.logs().saturating_mul(count), arena)?,
+            true => {
+                // With room for as many more, so that a long queue is not gone through for each of them.
+                let more = count.saturating_mul(2).saturating_add(8);
+                plan.copied(state, plan.logs().saturating_mul(more), arena)?
+            }
             false => (**state, Arena::empty()),
         };
         let mut end = End { from: state.last, at: *now, limit: None, state: copy, arena: own };
@@ -264,6 +269,11 @@ fn without_memory(plan: &Plan) -> Decision {
 }
 
 impl End {
+    /// Whether one more can be added, whatever it costs.
+    fn has_room(&self, plan: &Plan) -> bool {
+        plan.logs() <= self.arena.room()
+    }
+
     /// Grants one more, at the time at which it is due; false when it never is.
     fn add(&mut self, plan: &Plan, cost: u64) -> bool {
         // A clock that was stepped back counts from the first denial on; then the wait is exact.
