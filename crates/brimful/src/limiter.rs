@@ -340,8 +340,8 @@ impl Limiter {
         named: Tier,
         request: &Request<'_, N>,
     ) -> A {
-        // Called when the rules are not held any more.
-        let mut wakes = Wakes::default();
+        // Dropped when the rules are not held any more.
+        let mut wakes;
         let in_force = sync::read(&self.rules);
         let place = key.with_key(|key| in_force.rules.resolve(key, named));
         self.counters.count_resolved();
@@ -354,7 +354,10 @@ impl Limiter {
         let request = Request { fingerprint, cost, peek, now, rows, wanted, aim };
         match self.store.newcomer_plain(row, &request) {
             Some(answer) => answer,
-            None => self.store.newcomer(row, &request, &mut wakes).into(),
+            None => {
+                wakes = Wakes::default();
+                self.store.newcomer(row, &request, &mut wakes).into()
+            }
         }
     }
 

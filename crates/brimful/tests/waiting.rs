@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use brimful::{
-    Decision, Denial, Limit, Limiter, ManualClock, Nanos, Policy, Progress, Queued, Turn,
+    Decision, Denial, Limit, Limiter, ManualClock, Nanos, Overflow, Policy, Progress, Queued, Turn,
 };
 
 const START: Nanos = Nanos::from_secs(1_800_000_000);
@@ -403,5 +403,27 @@ fn wakers_may_call_the_limiter() {
         act(&limiter, turn);
         assert_eq!(limiter.stats().waiters, 0, "{name}");
         assert!(limiter.peek_at(1_u64, 0, hour).is_allowed());
+    }
+}
+
+/// A store whose one slot others wait for denies newcomers until all of them were granted and the key owes nothing
+/// any more, and says so.
+#[test]
+fn a_full_store_counts_those_who_wait() {
+    for overflow in [Overflow::Evict, Overflow::Refuse] {
+        let limit: Limit = "1/s".parse().expect("a limit");
+        let limiter = Limiter::builder(limit).max_keys(1).overflow(overflow).build();
+        let limiter = limiter.expect("a small limiter");
+        assert!(limiter.try_acquire_at(0_u64, 1, START).is_allowed());
+        let mut turns = [(); 3].map(|()| waiting(&limiter, 0, 1, START));
+        let denied = limiter.try_acquire_at(1_u64, 1, START);
+        assert_eq!(denied.denial(), Some(Denial::StoreFull), "{overflow}");
+        assert_eq!(denied.retry_after(), Some(Duration::from_secs(4)), "{overflow}");
+        for (second, turn) in (1..).zip(&mut turns) {
+            let now = START + Duration::from_secs(second);
+            assert!(matches!(turn.poll_at(Waker::noop(), now), Progress::Granted(_)));
+        }
+        let free = START + Duration::from_secs(4);
+        assert!(limiter.try_acquire_at(1_u64, 1, free).is_allowed(), "{overflow}");
     }
 }

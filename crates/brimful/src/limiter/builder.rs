@@ -147,7 +147,7 @@ impl LimiterBuilder {
     /// nothing can come back any more need not count. One more is denied with
     /// [`Denial::StoreFull`](crate::Denial::StoreFull). Their memory is allocated as they come: about 60 bytes each,
     /// 32 more for each further limit of the policy, and as much as that again while it grows. Settling one of a bucket
-    /// takes longer the more are open for the same key (half a microsecond with a hundred, 70 with ten thousand).
+    /// takes longer the more are open for the same key (half a microsecond with a hundred, 50 with ten thousand).
     #[must_use]
     pub fn max_reservations(mut self, max_reservations: u64) -> Self {
         self.max_reservations = max_reservations;

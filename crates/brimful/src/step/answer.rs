@@ -25,7 +25,7 @@ pub(crate) trait Answer: From<Decision> {
 }
 
 impl Answer for Decision {
-    #[inline]
+    #[inline(always)]
     fn of<const N: usize, M: AsRef<[Machine]>>(
         terms: &Terms<M>,
         ruling: &Ruling<N>,

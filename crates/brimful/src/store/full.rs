@@ -57,7 +57,13 @@ impl Full<'_> {
         }
     }
 
-    fn refuse_for_slot(&self, pair: &Pair<'_>, step: &Step, peek: bool, arena: &Arena) -> Decision {
+    fn refuse_for_slot(
+        &self,
+        pair: &Pair<'_>,
+        step: &Step,
+        peek: bool,
+        arena: &mut Arena,
+    ) -> Decision {
         let wait = self.wait_for_slot(pair, arena);
         self.store.refuse(wait, step.decision.origin, peek)
     }
@@ -233,9 +239,18 @@ impl Full<'_> {
         arena.room() >= wanted
     }
 
-    /// Nanoseconds until the first of the candidate slots is free.
-    fn wait_for_slot(&self, pair: &Pair<'_>, arena: &Arena) -> u128 {
-        self.waits(pair, arena, |_, _| true).min().unwrap_or(0)
+    /// Nanoseconds until the first of the candidate slots is free: one that others wait for, after all of them.
+    fn wait_for_slot(&self, pair: &Pair<'_>, arena: &mut Arena) -> u128 {
+        let beside = &self.store.beside;
+        let waits = pair.content().filter_map(|slot| {
+            let plan = self.rows.plan(slot.row)?;
+            let queue = beside.look(&slot, 0, (plan, self.now, &mut *arena));
+            Some(queue.map_or_else(
+                || plan.full_after(&slot.state, self.now, arena),
+                |queue| queue.reset_after.as_nanos(),
+            ))
+        });
+        waits.min().unwrap_or(0)
     }
 
     /// Nanoseconds until the slots that are free by then, the key's own included, have given back
