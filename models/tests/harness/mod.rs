@@ -1,5 +1,5 @@
 //! Threads that race for the keys of one limiter, in every order that a number of preemptions allows.
-#![allow(dead_code, reason = "each of the tests uses a part")]
+#![allow(dead_code, unused_imports, reason = "each of the tests uses a part")]
 
 pub mod spec;
 pub mod world;
