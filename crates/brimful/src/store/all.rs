@@ -158,6 +158,17 @@ impl Store {
         effort: Effort,
         wakes: &mut Wakes,
     ) -> Round {
+        let round = self.round_locked(call, effort, wakes);
+        self.tidy(core::mem::take(&mut wakes.runs), &call.request(0));
+        round
+    }
+
+    fn round_locked<N: Fn() -> Nanos>(
+        &self,
+        call: &Call<'_, N>,
+        effort: Effort,
+        wakes: &mut Wakes,
+    ) -> Round {
         let with_limits = || call.charges.iter().filter(|charge| charge.has_limits());
         let candidates = with_limits().flat_map(|charge| {
             let (first, second) = self.candidates(charge.fingerprint);
