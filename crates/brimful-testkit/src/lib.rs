@@ -12,6 +12,7 @@
 //! Beside the library, `cases.toml` says for each fault that people met in other limiters
 //! (`data/field-cases.jsonl`) which test keeps it away; `tests/cases.rs` checks that it does.
 
+mod called;
 pub mod conformance;
 pub mod fuzz;
 pub mod history;
@@ -23,6 +24,7 @@ pub mod small;
 pub mod strategy;
 pub mod trace;
 
+pub use called::Called;
 pub use model::{Answer, Enqueued, KeyedModel, Model, Polled, WaitingModel};
 pub use num_rational::Ratio;
 pub use outcome::Outcome;

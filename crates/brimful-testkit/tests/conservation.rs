@@ -5,13 +5,13 @@
 //! such a list is one formula for each algorithm, and so is whether those who wait had to.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Wake, Waker};
+use std::task::Waker;
 use std::time::Duration;
 
 use brimful::{
     Algorithm, Limit, Limiter, ManualClock, Nanos, Policy, Progress, Queued, Reservation, Turn,
 };
+use brimful_testkit::Called;
 use brimful_testkit::trace::{self, SplitMix64};
 
 /// Charges: when, and how much.
@@ -74,15 +74,6 @@ impl Ledger {
     }
 }
 
-#[derive(Default)]
-struct Flag(AtomicBool);
-
-impl Wake for Flag {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 struct Waiting<'a> {
     turn: Turn<'a>,
     cost: u64,
@@ -92,7 +83,7 @@ struct Waiting<'a> {
     told: u64,
     /// Its place in the ledger, once it was granted.
     charge: Option<usize>,
-    flag: Arc<Flag>,
+    flag: Arc<Called>,
 }
 
 struct World<'a> {
@@ -233,7 +224,7 @@ impl<'a> World<'a> {
         self.polls += 1;
         let at = self.at();
         let waiting = &mut self.turns[place];
-        waiting.flag.0.store(false, Ordering::Relaxed);
+        waiting.flag.take();
         let progress = waiting.turn.poll_at(&Waker::from(waiting.flag.clone()), at);
         self.enter_grants();
         let waiting = &mut self.turns[place];
@@ -440,7 +431,7 @@ fn who_asks_when_told_or_woken_is_granted_as_soon_as_its_cost_is_admitted() {
 fn ask_until(world: &mut World<'_>, then: u64, is_quiet: bool, on_time: &mut u64) {
     // Who is told to come again comes once for each before it, at most.
     for _ in 0..10_000 {
-        let woken = |waiting: &Waiting<'_>| waiting.flag.0.load(Ordering::Relaxed);
+        let woken = |waiting: &Waiting<'_>| waiting.flag.is_set();
         let first = world.turns.iter().enumerate().min_by_key(|(_, waiting)| {
             if woken(waiting) { world.now } else { waiting.comes.max(world.now) }
         });

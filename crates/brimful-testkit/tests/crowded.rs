@@ -6,31 +6,22 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Wake, Waker};
+use std::task::Waker;
 use std::time::Duration;
 
 use brimful::{
     Algorithm, Denial, Limit, Limiter, ManualClock, Nanos, Overflow, Policy, Progress, Queued,
     Reservation, Rules, Turn,
 };
+use brimful_testkit::Called;
 use brimful_testkit::trace::{self, SplitMix64};
 
 const KEYS: u64 = 30;
 
-#[derive(Default)]
-struct Flag(AtomicBool);
-
-impl Wake for Flag {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 struct Waiting<'a> {
     turn: Turn<'a>,
     comes: u64,
-    flag: Arc<Flag>,
+    flag: Arc<Called>,
 }
 
 struct World<'a> {
@@ -212,7 +203,7 @@ impl<'a> World<'a> {
     fn poll(&mut self, place: usize) {
         let at = self.at();
         let waiting = &mut self.turns[place];
-        waiting.flag.0.store(false, Ordering::Relaxed);
+        waiting.flag.take();
         match waiting.turn.poll_at(&Waker::from(waiting.flag.clone()), at) {
             Progress::Waiting(wait) => {
                 assert!(wait >= Duration::from_nanos(1));
@@ -253,7 +244,7 @@ impl<'a> World<'a> {
     fn end(&mut self, rng: &mut SplitMix64) {
         let mut polls = 0;
         while !self.turns.is_empty() {
-            let when = |waiting: &Waiting<'_>| match waiting.flag.0.load(Ordering::Relaxed) {
+            let when = |waiting: &Waiting<'_>| match waiting.flag.is_set() {
                 true => self.now,
                 false => waiting.comes.max(self.now),
             };

@@ -7,8 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Wake, Waker};
+use std::task::Waker;
 use std::time::Duration;
 
 use brimful::{
@@ -16,7 +15,7 @@ use brimful::{
     Turn,
 };
 use brimful_testkit::trace::{self, SplitMix64};
-use brimful_testkit::{Answer, Enqueued, Outcome, Polled, WaitingModel};
+use brimful_testkit::{Answer, Called, Enqueued, Outcome, Polled, WaitingModel};
 
 const STEPS_PER_WORLD: usize = 60;
 /// A year: worlds stay far from the end of time.
@@ -138,20 +137,10 @@ fn check(name: &str, first: u64, worlds: u64, policy: impl Fn(&mut SplitMix64) -
     }
 }
 
-/// A waker that remembers that it was called.
-#[derive(Default)]
-struct Flag(AtomicBool);
-
-impl Wake for Flag {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 struct Waiting<'a> {
     turn: Turn<'a>,
     id: u64,
-    flag: Arc<Flag>,
+    flag: Arc<Called>,
 }
 
 struct Open<'a> {
@@ -629,8 +618,7 @@ impl<'a> World<'a> {
             same(&format!("then a peek of {cost} at {:?}", self.now), found, model)?;
         }
         let mut model = side.model.woken();
-        let flags =
-            side.turns.iter().filter(|waiting| waiting.flag.0.swap(false, Ordering::Relaxed));
+        let flags = side.turns.iter().filter(|waiting| waiting.flag.take());
         let mut found: Vec<u64> = flags.map(|waiting| waiting.id).collect();
         let known: Vec<u64> = side.turns.iter().map(|waiting| waiting.id).collect();
         model.retain(|id| known.contains(id));
