@@ -202,7 +202,7 @@ FAULTS = [
         """        let mut content = content.unwrap_or(Slot::new(0, row, now));
         drop(set);
         let Some(mut set) = self.lock_shared(row, request.rows) else {
-            return self.refuse(0, row, request.peek);
+            return self.refuse(0, Origin::NONE, request.peek);
         };
 """,
     ),
