@@ -148,7 +148,8 @@ impl Limiter {
     }
 
     /// Ends all waiting, for good: all who wait are woken and [refused](Progress::Refused) with
-    /// [`Denial::Closed`](crate::Denial::Closed), and so is who would have to wait from now on. Calls that do not wait go on as before. Doing so again does nothing; dropping the limiter does the same.
+    /// [`Denial::Closed`](crate::Denial::Closed), and so is who would have to wait from now on. Calls that do not
+    /// wait go on as before. Doing so again does nothing; dropping the limiter does the same.
     pub fn close(&self) {
         self.store.close();
     }

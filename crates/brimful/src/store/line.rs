@@ -7,7 +7,8 @@
 //!
 //! A waiter comes by itself at that time ([`Waiter::rings_at`]). It is woken before only when it was granted
 //! or refused by somebody else, or when it stands at the head and would come too late, because others gave up
-//! or tokens were given back, or to look for log entries. (Those behind it are not woken then: each learns it when it gets there.)
+//! or tokens were given back, or to look for log entries. (Those behind it are not woken then: each learns it
+//! when it gets there.)
 
 use std::collections::VecDeque;
 use std::task::Waker;
@@ -171,8 +172,8 @@ impl Line {
     }
 
     /// When a waiter is to come again, unless its waker is called before; `None` when it does not wait here.
-    /// That is as it was told before, unless the time has come or it is to be told anew. The waker is exchanged for the one that it had: none is dropped under a lock, where its task may go with
-    /// it.
+    /// That is as it was told before, unless the time has come or it is to be told anew. The waker is exchanged
+    /// for the one that it had: none is dropped under a lock, where its task may go with it.
     pub(super) fn arm(
         &mut self,
         scene: &Scene<'_>,

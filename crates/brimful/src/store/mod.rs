@@ -24,22 +24,22 @@ mod line;
 mod memory;
 mod plain;
 mod replace;
+mod request;
 mod room;
 mod sets;
 mod sweep;
 mod turns;
 mod visit;
 
-use core::cell::Cell;
 use core::fmt;
 use core::str::FromStr;
 
 use crate::algorithm::arena::Arena;
 use crate::decision::Decision;
 use crate::error::Error;
-use crate::rows::{Held, Rows, Wanted};
+use crate::rows::Held;
 use crate::stats::StoreCounters;
-use crate::step::{Answer, Plan, State, Step};
+use crate::step::{Answer, State, Step};
 use crate::sync::{self, Mutex, MutexGuard};
 use crate::time::Nanos;
 pub(crate) use all::{Call, Charge, MOST_KEYS, Ruled};
@@ -47,6 +47,7 @@ use attempt::{Attempt, Effort};
 use beside::Beside;
 pub(crate) use beside::{Bounds, Progress, Wait, Wakes};
 use flood::Flood;
+pub(crate) use request::{Aim, Request};
 use sets::{Set, Sets, Slot};
 use sweep::Hand;
 pub(crate) use visit::Asking;
@@ -136,47 +137,6 @@ impl Shape {
         } else {
             (slots / 4, 4)
         }
-    }
-}
-
-/// One request, as the store sees it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Request<'a, N> {
-    pub(crate) fingerprint: u64,
-    pub(crate) cost: u64,
-    /// A peek decides and changes nothing.
-    pub(crate) peek: bool,
-    /// Reads the time.
-    pub(crate) now: N,
-    pub(crate) rows: &'a Rows,
-    /// What the key is to be resolved to.
-    pub(crate) wanted: Wanted,
-    pub(crate) aim: Aim<'a>,
-}
-
-/// What a call is for that has a cost.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Aim<'a> {
-    /// To charge it.
-    Charge,
-    /// To charge as much of it as is left, also what others wait for: how much that was.
-    UpTo(&'a Cell<u64>),
-    /// To charge it with a receipt, of that number; none when it is charged to a state that keys share.
-    Reserve(&'a Cell<Option<u64>>),
-    /// To charge it now or later.
-    Wait(&'a Wait),
-    /// To give the key the limits that its caller has now, and to grant those who are due; with the note that there
-    /// was such a key with limits, or none.
-    Touch(&'a Cell<bool>),
-}
-
-impl Aim<'_> {
-    /// What is charged of a cost.
-    fn cost(self, cost: u64, plan: &Plan, state: &State, now: Nanos, arena: &Arena) -> u64 {
-        let Self::UpTo(charged) = self else { return cost };
-        let left = plan.decide(state, 0, now, arena).decision.remaining;
-        charged.set(cost.min(left));
-        charged.get()
     }
 }
 
