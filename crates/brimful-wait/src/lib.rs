@@ -10,6 +10,7 @@
 //! |---|---|---|
 //! | an async task on Tokio | `tokio` | `acquire`, `acquire_n`, `acquire_within` |
 //! | a thread | [`blocking`] | `acquire_blocking`, `acquire_n_blocking`, `acquire_within_blocking` |
+//! | a task that put itself into the queue | `tokio` | `Acquire::of_turn` |
 //! | something else | [`brimful::Limiter::enqueue`] | a [`Turn`](brimful::Turn), which knows no runtime |
 //!
 //! All of them wait in the same queues: tasks and threads that want tokens of one key are granted in the order

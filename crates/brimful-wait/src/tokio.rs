@@ -70,7 +70,7 @@ impl<'a, S: Source<'a>> Wait<'a> for S {}
 /// [`LimiterBuilder::max_wait`](brimful::LimiterBuilder::max_wait)), or for ever; the queue is full; or waiting has
 /// ended.
 ///
-/// It goes into the queue when it is polled first. Dropping it gives up the place, and tokens that were granted
+/// It goes into the queue when it is polled first, unless it [has a place](Self::of_turn) there. Dropping it gives up the place, and tokens that were granted
 /// since it was polled last go back; so it can be used in `select!` and with `timeout`. Polled again after its
 /// end, it says the same again. It is `Send` if the key is, and always `Unpin`.
 ///
@@ -99,6 +99,35 @@ enum Stage<'a, K> {
 impl<'a, K> Acquire<'a, K> {
     const fn new(ask: Ask<'a, K>) -> Self {
         Self { stage: Stage::New(Some(ask)), timer: None }
+    }
+}
+
+impl<'a> Acquire<'a, ()> {
+    /// A wait by a place in a queue that one has already
+    /// ([`Limiter::enqueue_owned_in`](brimful::Limiter::enqueue_owned_in) and its like): for those who put themselves
+    /// into the queue and do something before they wait. It ends as any other; dropping it gives up the place.
+    ///
+    /// ```
+    /// use brimful::{Limit, Limiter, Queued};
+    /// use brimful_wait::tokio::{Acquire, TokioClock};
+    /// use std::sync::Arc;
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let limiter = Limiter::builder(Limit::per_second(1)?).clock(TokioClock::new()).build()?;
+    /// let limiter = Arc::new(limiter);
+    /// assert!(limiter.allow("k"));
+    /// let decision = match limiter.enqueue_owned("k", 1, None) {
+    ///     Ok(Queued::Granted(decision)) => decision,
+    ///     Ok(Queued::Waiting(turn)) => Acquire::of_turn(turn).await?, // after a second
+    ///     Err(denied) => denied,
+    /// };
+    /// assert!(decision.is_allowed());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub const fn of_turn(turn: Turn<'a>) -> Self {
+        Self { stage: Stage::Waiting(turn), timer: None }
     }
 }
 

@@ -6,8 +6,8 @@ mod common;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use brimful::{Denial, Limit, Limiter, ManualClock, Nanos, Policy, Rules};
-use brimful_wait::tokio::Wait;
+use brimful::{Denial, Limit, Limiter, ManualClock, Nanos, Policy, Queued, Rules, Turn};
+use brimful_wait::tokio::{Acquire, Wait};
 use common::{Counted, Counts, on_tokio, poll_once};
 use tokio::task::yield_now;
 use tokio::time::{Instant, advance, sleep, timeout};
@@ -325,6 +325,66 @@ async fn a_stepped_clock_keeps_those_who_wait() {
     assert_eq!(limiter.try_acquire("k").retry_after(), Some(SECOND));
 }
 
+/// A place in the queue of a tier, which borrows nothing.
+fn turn(limiter: &Arc<Limiter>, within: Option<Duration>) -> Turn<'static> {
+    match limiter.enqueue_owned_in("gold", "k", 1, within) {
+        Ok(Queued::Waiting(turn)) => turn,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_has_a_place_waits_by_it() {
+    let (limiter, started) = (one_per_second(), Instant::now());
+    // The place counts from when it was taken, not from the first poll.
+    let (first, second) = (Acquire::of_turn(turn(&limiter, None)), limiter.acquire("k"));
+    assert_eq!(limiter.stats().waiters, 1);
+    let second = tokio::spawn(second);
+    yield_now().await;
+    let mut first = tokio::spawn(first);
+    assert!(poll_once(&mut first).await.is_none());
+    assert!(first.await.unwrap().unwrap().is_allowed());
+    assert_eq!(started.elapsed(), SECOND);
+    second.await.unwrap().unwrap();
+    assert_eq!(started.elapsed(), 2 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_was_granted_before_the_first_poll_hears_of_it_then() {
+    let (limiter, started) = (one_per_second(), Instant::now());
+    let mut wait = Acquire::of_turn(turn(&limiter, None));
+    advance(SECOND).await;
+    assert!(!limiter.allow("k"));
+    assert!(poll_once(&mut wait).await.unwrap().unwrap().is_allowed());
+    assert!(poll_once(&mut wait).await.unwrap().unwrap().is_allowed());
+    assert_eq!((started.elapsed(), limiter.stats().admitted), (SECOND, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_wait_gives_up_the_place_that_one_had() {
+    let limiter = one_per_second();
+    let polled = &mut Acquire::of_turn(turn(&limiter, None));
+    assert!(poll_once(polled).await.is_none());
+    drop(Acquire::of_turn(turn(&limiter, None)));
+    assert_eq!(limiter.stats().waiters, 1);
+    assert!(timeout(SECOND / 2, Acquire::of_turn(turn(&limiter, None))).await.is_err());
+    assert_eq!(limiter.stats().waiters, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_ends_with_its_time_and_with_the_limiter() {
+    let (limiter, started) = (one_per_second(), Instant::now());
+    let wait = tokio::spawn(Acquire::of_turn(turn(&limiter, Some(5 * SECOND))));
+    yield_now().await;
+    limiter.set_rules(limit("1/h")).unwrap();
+    let refused = wait.await.unwrap().unwrap_err();
+    assert_eq!(refused.decision().retry_after(), Some(3_600 * SECOND));
+    let wait = Acquire::of_turn(turn(&limiter, None));
+    drop(limiter);
+    assert_eq!(wait.await.unwrap_err().decision().denial(), Some(Denial::Closed));
+    assert_eq!(started.elapsed(), Duration::ZERO);
+}
+
 #[test]
 fn futures_go_to_other_threads() {
     fn is_send<T: Send + Unpin>(_: &T) {}
@@ -333,4 +393,6 @@ fn futures_go_to_other_threads() {
     is_send(&(*limiter).acquire(("tenant", 7_u64)));
     is_send(&limiter.tier("gold").acquire(String::new()));
     is_send(&Arc::downgrade(&limiter).acquire("k"));
+    assert!(limiter.allow("k"));
+    is_send(&Acquire::of_turn(turn(&limiter, None)));
 }

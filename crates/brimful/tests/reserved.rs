@@ -198,6 +198,44 @@ fn tiers_reserve() {
     assert_eq!(limiter.stats().unknown_tier, 1);
 }
 
+/// One that is owned is decided and settled for its tier too, whose name need not live as long; its key is the
+/// one that all callers share.
+#[test]
+fn a_tier_reserves_for_what_outlives_its_name() {
+    let rules = Rules::builder()
+        .default(Limit::per_minute(10).expect("a limit"))
+        .tier("gold", Limit::per_minute(100).expect("a limit"))
+        .build()
+        .expect("rules");
+    let limiter = Limiter::builder(rules).clock(ManualClock::new(START)).build();
+    let limiter = Arc::new(limiter.expect("a limiter"));
+    assert_eq!(limiter.try_acquire_n("k", 1).remaining(), 9);
+    let denied = limiter.reserve_owned_in("gold", "k", 91).expect_err("90 are there");
+    assert_eq!(denied.remaining(), 90);
+    let sixty = {
+        let name = String::from("gold");
+        limiter.reserve_owned_in(&name, "k", 60).expect("90 are there")
+    };
+    assert_eq!(limiter.tier("gold").peek("k", 0).remaining(), 30);
+    assert_eq!(limiter.peek("k", 0).remaining(), 3);
+    let there = thread::spawn(move || sixty.commit(80).shortfall());
+    assert_eq!(there.join().expect("a settlement"), 0);
+    assert_eq!(limiter.tier("gold").peek("k", 0).remaining(), 10);
+    assert_eq!(limiter.stats().unknown_tier, 0);
+}
+
+/// Tiers that the rules do not know are counted as with `Limiter::tier`: once a request, and not for a look.
+#[test]
+fn owned_verbs_count_unknown_tiers() {
+    let limiter = Arc::new(limiter(&["10/min"]));
+    let five = limiter.reserve_owned_in("unknown", "k", 5).expect("10 are there");
+    assert_eq!((five.commit(5).given_back(), limiter.stats().unknown_tier), (0, 1));
+    let none = limiter.reserve_owned_in("unknown", "k", 0).expect("a look");
+    assert_eq!((none.cancel(), limiter.stats().unknown_tier), (0, 1));
+    assert!(limiter.enqueue_owned_in("unknown", "k", 5, None).is_ok());
+    assert_eq!((limiter.peek("k", 0).remaining(), limiter.stats().unknown_tier), (0, 2));
+}
+
 /// `unlimited` takes any cost, `blocked` none, and a denial says why.
 #[test]
 fn keys_without_limits_reserve_nothing() {

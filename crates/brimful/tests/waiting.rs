@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use brimful::{
-    Decision, Denial, Limit, Limiter, ManualClock, Nanos, Overflow, Policy, Progress, Queued, Turn,
+    Decision, Denial, Limit, Limiter, ManualClock, Nanos, Overflow, Policy, Progress, Queued,
+    Rules, Turn,
 };
 
 const START: Nanos = Nanos::from_secs(1_800_000_000);
@@ -267,6 +268,39 @@ fn waiting_ends_with_the_limiter() {
                 other => panic!("{other:?}"),
             }
         }
+    }
+}
+
+/// A turn that is owned waits by the limits of its tier, in the queue that all callers of the key share, and keeps
+/// neither the limiter nor the tier's name.
+#[test]
+fn a_tier_waits_for_what_outlives_its_name() {
+    let limit = |spec: &str| spec.parse::<Limit>().expect("a limit");
+    let rules = Rules::builder().default(limit("1/h")).tier("gold", limit("2/h")).build();
+    let clock = ManualClock::new(START);
+    let limiter = Limiter::builder(rules.expect("rules")).clock(clock.clone()).build();
+    let limiter = Arc::new(limiter.expect("a limiter"));
+    assert!(limiter.allow("k"));
+    let half_an_hour = Duration::from_secs(1_800);
+    let denied = limiter.enqueue_owned_in("gold", "k", 1, Some(half_an_hour / 2));
+    assert_eq!(denied.expect_err("too long").retry_after(), Some(half_an_hour));
+    let mut turns = [1, 2].map(|_| {
+        let name = String::from("gold");
+        match limiter.enqueue_owned_in(&name, "k", 1, None) {
+            Ok(Queued::Waiting(turn)) => turn,
+            other => panic!("{other:?}"),
+        }
+    });
+    assert_eq!(turns.each_ref().map(Turn::due), [START + half_an_hour, START + 2 * half_an_hour]);
+    assert_eq!(limiter.peek("k", 1).denial(), Some(Denial::Queued));
+    clock.advance(half_an_hour);
+    let [first, second] = &mut turns;
+    assert!(matches!(first.poll(Waker::noop()), Progress::Granted(_)));
+    assert_eq!(second.poll(Waker::noop()), Progress::Waiting(half_an_hour));
+    drop(limiter);
+    match second.poll(Waker::noop()) {
+        Progress::Refused(decision) => assert_eq!(decision.denial(), Some(Denial::Closed)),
+        other => panic!("{other:?}"),
     }
 }
 

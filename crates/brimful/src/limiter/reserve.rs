@@ -157,8 +157,16 @@ impl Limiter {
         key: impl AsKey,
         cost: u64,
     ) -> Result<Reservation<'static>, Decision> {
-        let limiter = Holder::Shared(self.clone());
-        Reservation::new(limiter, key, cost, self.anybody(), || self.clock.now())
+        self.reserve_owned_for(key, cost, self.anybody())
+    }
+
+    pub(super) fn reserve_owned_for(
+        self: &Arc<Self>,
+        key: impl AsKey,
+        cost: u64,
+        caller: Caller,
+    ) -> Result<Reservation<'static>, Decision> {
+        Reservation::new(Holder::Shared(self.clone()), key, cost, caller, || self.clock.now())
     }
 
     pub(super) fn reserve_for<'a>(

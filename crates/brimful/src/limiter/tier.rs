@@ -1,5 +1,6 @@
 //! A limiter as the callers of one tier see it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{AllDecision, Limiter, Queued, Reservation};
@@ -216,6 +217,68 @@ impl<'a> TierLimiter<'a> {
             self.limiter.counters.count_unknown_tier();
         }
         seen.caller
+    }
+}
+
+/// What outlives the call cannot borrow the name of its tier, as a [`TierLimiter`] does.
+impl Limiter {
+    /// As [`TierLimiter::reserve`] of [`tier(name)`](Self::tier), for a reservation that goes elsewhere, such as
+    /// into a task or the body of a response. It keeps the limiter, and not the name.
+    ///
+    /// # Errors
+    /// As [`reserve`](Self::reserve).
+    ///
+    /// ```
+    /// use brimful::{Limit, Limiter, Rules};
+    /// use std::sync::Arc;
+    ///
+    /// let rules = Rules::builder()
+    ///     .default(Limit::per_day(1_000)?)
+    ///     .tier("paid", Limit::per_day(100_000)?)
+    ///     .build()?;
+    /// let limiter = Arc::new(Limiter::new(rules)?);
+    /// let answer = limiter.reserve_owned_in("paid", "ann", 20_000).expect("100,000 are there");
+    /// let body = std::thread::spawn(move || answer.commit(1_200).given_back());
+    /// assert_eq!(body.join().expect("it ended"), 18_800);
+    /// # Ok::<(), brimful::Error>(())
+    /// ```
+    pub fn reserve_owned_in(
+        self: &Arc<Self>,
+        tier: &str,
+        key: impl AsKey,
+        cost: u64,
+    ) -> Result<Reservation<'static>, Decision> {
+        self.reserve_owned_for(key, cost, self.tier(tier).caller(cost))
+    }
+
+    /// As [`TierLimiter::enqueue`] of [`tier(name)`](Self::tier), for a turn that goes elsewhere, such as into a
+    /// task. It keeps neither the limiter (when that is dropped, waiting ends) nor the name.
+    ///
+    /// # Errors
+    /// As [`enqueue`](Self::enqueue).
+    ///
+    /// ```
+    /// use brimful::{Limit, Limiter, Queued, Rules};
+    /// use std::sync::Arc;
+    ///
+    /// let rules = Rules::builder()
+    ///     .default(Limit::per_hour(1)?)
+    ///     .tier("paid", Limit::per_hour(2)?)
+    ///     .build()?;
+    /// let limiter = Arc::new(Limiter::new(rules)?);
+    /// assert!(limiter.allow("ann"));
+    /// let queued = limiter.enqueue_owned_in("paid", "ann", 1, None);
+    /// assert!(matches!(queued, Ok(Queued::Waiting(_)))); // all of 1 is spent, so all of 2 is
+    /// # Ok::<(), brimful::Error>(())
+    /// ```
+    pub fn enqueue_owned_in(
+        self: &Arc<Self>,
+        tier: &str,
+        key: impl AsKey,
+        cost: u64,
+        within: Option<Duration>,
+    ) -> Result<Queued<'static>, Decision> {
+        self.enqueue_owned_for(key, (cost, within), self.tier(tier).caller(cost))
     }
 }
 

@@ -143,8 +143,7 @@ impl Limiter {
         cost: u64,
         within: Option<Duration>,
     ) -> Result<Queued<'static>, Decision> {
-        let call = Call { cost, within, caller: self.anybody() };
-        call.enqueue(self, Holder::Shared(Arc::downgrade(self)), key, || self.clock.now())
+        self.enqueue_owned_for(key, (cost, within), self.anybody())
     }
 
     /// Ends all waiting, for good: all who wait are woken and [refused](Progress::Refused) with
@@ -190,6 +189,16 @@ impl Limiter {
             self.count(&decision);
         }
         Some(decision)
+    }
+
+    pub(super) fn enqueue_owned_for(
+        self: &Arc<Self>,
+        key: impl AsKey,
+        (cost, within): (u64, Option<Duration>),
+        caller: Caller,
+    ) -> Result<Queued<'static>, Decision> {
+        let holder = Holder::Shared(Arc::downgrade(self));
+        Call { cost, within, caller }.enqueue(self, holder, key, || self.clock.now())
     }
 
     pub(super) fn enqueue_for<'a>(
