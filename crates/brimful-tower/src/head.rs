@@ -1,6 +1,6 @@
 //! What a layer sees of a request.
 
-use http::{Extensions, HeaderMap, Method, Request, Uri, Version};
+use http::{Extensions, HeaderMap, Method, Request, Response, StatusCode, Uri, Version};
 
 /// A request without its body, borrowed: what keys, tiers, costs and skip rules are worked out from.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +50,41 @@ impl<'a> Head<'a> {
     }
 
     /// What servers, routers and other layers left in the request.
+    #[must_use]
+    pub const fn extensions(&self) -> &'a Extensions {
+        self.extensions
+    }
+}
+
+/// A response without its body, borrowed: what [`charge_when`](crate::RateLimitBuilder::charge_when) judges by.
+#[derive(Clone, Copy, Debug)]
+pub struct ResponseHead<'a> {
+    status: StatusCode,
+    headers: &'a HeaderMap,
+    extensions: &'a Extensions,
+}
+
+impl<'a> ResponseHead<'a> {
+    /// The head of a response.
+    #[must_use]
+    pub fn of<B>(response: &'a Response<B>) -> Self {
+        let (headers, extensions) = (response.headers(), response.extensions());
+        Self { status: response.status(), headers, extensions }
+    }
+
+    /// The status.
+    #[must_use]
+    pub const fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The headers. (gRPC says in `grpc-status` here only what fails before anything is sent.)
+    #[must_use]
+    pub const fn headers(&self) -> &'a HeaderMap {
+        self.headers
+    }
+
+    /// What the service and other layers left in the response.
     #[must_use]
     pub const fn extensions(&self) -> &'a Extensions {
         self.extensions

@@ -14,8 +14,30 @@
     )
 )]
 
+mod answer;
+mod body;
+mod builder;
+mod denied;
+mod error;
+mod future;
+mod gate;
 mod head;
 pub mod key;
+mod layer;
+mod service;
+mod told;
 
-pub use head::Head;
+pub use body::ResponseBody;
+pub use builder::RateLimitBuilder;
+pub use denied::Denied;
+pub use error::Error;
+pub use future::ResponseFuture;
+pub use gate::MissingKey;
+pub use head::{Head, ResponseHead};
 pub use key::{Missing, RequestKey};
+pub use layer::RateLimitLayer;
+pub use service::RateLimit;
+pub use told::{
+    HEADERS, RATELIMIT, RATELIMIT_POLICY, X_RATELIMIT_LIMIT, X_RATELIMIT_REMAINING,
+    X_RATELIMIT_RESET,
+};

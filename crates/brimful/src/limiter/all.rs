@@ -154,8 +154,17 @@ impl Limiter {
         self.decide_all(keys.iter().map(|key| (key, 1)), self.anybody(), || self.clock.now())
     }
 
-    /// As [`try_acquire_all`](Self::try_acquire_all), with a cost for each key, at a given time. A
-    /// key that costs 0 is looked at: it refuses only when it is `blocked`.
+    /// As [`try_acquire_all`](Self::try_acquire_all), with a cost for each key. A key that costs 0 is
+    /// looked at: it refuses only when it is `blocked`.
+    ///
+    /// # Errors
+    /// As [`try_acquire_all`](Self::try_acquire_all).
+    pub fn try_acquire_all_n<K: AsKey>(&self, charges: &[(K, u64)]) -> Result<AllDecision, Error> {
+        let charges = charges.iter().map(|(key, cost)| (key, *cost));
+        self.decide_all(charges, self.anybody(), || self.clock.now())
+    }
+
+    /// As [`try_acquire_all_n`](Self::try_acquire_all_n), at a given time.
     ///
     /// # Errors
     /// As [`try_acquire_all`](Self::try_acquire_all).

@@ -173,6 +173,15 @@ impl<'a> TierLimiter<'a> {
         self.decide_all(keys.iter().map(|key| (key, 1)), || self.limiter.clock.now())
     }
 
+    /// As [`Limiter::try_acquire_all_n`].
+    ///
+    /// # Errors
+    /// As [`Limiter::try_acquire_all`].
+    pub fn try_acquire_all_n<K: AsKey>(&self, charges: &[(K, u64)]) -> Result<AllDecision, Error> {
+        let charges = charges.iter().map(|(key, cost)| (key, *cost));
+        self.decide_all(charges, || self.limiter.clock.now())
+    }
+
     /// As [`Limiter::try_acquire_all_at`].
     ///
     /// # Errors

@@ -1,0 +1,356 @@
+//! The way of one request: skip? -> key, tier, cost -> limiter -> let through, or a response in its place.
+
+use std::fmt;
+use std::sync::Arc;
+
+use brimful::{AllDecision, Decision, Key, Limiter, Policy, Reservation};
+use brimful_observe::{Event, Observer, Outcome};
+use bytes::Bytes;
+use http::{Extensions, Request, Response};
+
+use crate::answer;
+use crate::denied::{Cause, Denied};
+use crate::head::{Head, ResponseHead};
+use crate::key::{Missing, RequestKey};
+use crate::told::{Fields, Told, write_retry_after};
+
+pub(crate) type TierOf = Arc<dyn for<'a> Fn(Head<'a>) -> Option<&'a str> + Send + Sync>;
+pub(crate) type CostOf = Arc<dyn Fn(Head<'_>) -> u64 + Send + Sync>;
+pub(crate) type Skip = Arc<dyn Fn(Head<'_>) -> bool + Send + Sync>;
+pub(crate) type Respond = Arc<dyn Fn(&Denied<'_>) -> Response<Bytes> + Send + Sync>;
+pub(crate) type ChargeWhen = Arc<dyn Fn(ResponseHead<'_>) -> bool + Send + Sync>;
+
+/// What becomes of a request that has no key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissingKey {
+    /// It is not let through: 400 when the client did not say who it is, 500 when the server does not provide it,
+    /// such as the address of its peer.
+    #[default]
+    Deny,
+    /// All of them are one client, with one budget: that of the key `()`.
+    Shared,
+    /// It is let through without a limit.
+    Allow,
+}
+
+/// What a layer does with requests; shared by all its clones.
+pub(crate) struct Gate {
+    pub(crate) limiter: Arc<Limiter>,
+    /// What observers call the layer.
+    pub(crate) name: Box<str>,
+    /// At least one; all are charged, or none.
+    pub(crate) keys: Box<[Arc<dyn RequestKey>]>,
+    pub(crate) tier: Option<TierOf>,
+    pub(crate) cost: Option<CostOf>,
+    pub(crate) skip: Box<[Skip]>,
+    pub(crate) missing_key: MissingKey,
+    pub(crate) is_shadow: bool,
+    pub(crate) fields: Fields,
+    pub(crate) respond: Option<Respond>,
+    pub(crate) charge_when: Option<ChargeWhen>,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
+}
+
+/// What becomes of a request.
+pub(crate) enum Passage {
+    /// It goes on.
+    Through(Followup),
+    /// It does not.
+    Stopped(Response<Bytes>),
+}
+
+/// What is still to be done with the response of a request that was let through.
+#[derive(Default)]
+pub(crate) struct Followup {
+    told: Option<Told>,
+    reservation: Option<Held>,
+    place: Place,
+}
+
+/// How a layer stands to others around the same request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// There is none around it: it writes what all of them told.
+    #[default]
+    Outermost,
+    /// One is around it.
+    Within,
+    /// It is around itself: the request was charged already.
+    Again,
+}
+
+/// Tokens that are spent until the response says whether they are. What is never answered, because the client went
+/// away or the service failed, stays spent: nobody gets round a limit by hanging up.
+struct Held(Option<Reservation<'static>>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(reservation) = self.0.take() {
+            let cost = reservation.cost();
+            reservation.commit(cost);
+        }
+    }
+}
+
+/// The layers that a request went through, the last first.
+#[derive(Clone)]
+struct Passed {
+    gate: usize,
+    before: Option<Arc<Passed>>,
+}
+
+/// What layers further in told of a request, for those around them.
+#[derive(Clone)]
+struct Deposit(Vec<Told>);
+
+impl Gate {
+    /// Where the layer stands, and leaves word of it for those within.
+    pub(crate) fn enter(self: &Arc<Self>, extensions: &mut Extensions) -> Place {
+        // Alive as long as the layer, so no other has it.
+        let gate = Arc::as_ptr(self).addr();
+        let before = extensions.remove::<Passed>().map(Arc::new);
+        let mut next = before.as_ref();
+        let mut place = if before.is_some() { Place::Within } else { Place::Outermost };
+        while let Some(passed) = next {
+            if passed.gate == gate {
+                place = Place::Again;
+            }
+            next = passed.before.as_ref();
+        }
+        extensions.insert(Passed { gate, before });
+        place
+    }
+
+    /// Whether the request is none of this layer's business.
+    pub(crate) fn skips(&self, head: Head<'_>) -> bool {
+        let is_skipped = self.skip.iter().any(|skip| skip(head));
+        if is_skipped {
+            self.observe(&Event::new(&self.name, "", Outcome::Skipped));
+        }
+        is_skipped
+    }
+
+    /// Decides for a request, and charges it.
+    pub(crate) fn judge<B>(self: &Arc<Self>, request: &mut Request<B>) -> Passage {
+        let place = self.enter(request.extensions_mut());
+        let head = Head::of(request);
+        if place == Place::Again || self.skips(head) {
+            return Passage::Through(Followup { place, ..Followup::default() });
+        }
+        let mut ruled = None;
+        let missing = self.with_keys(head, &mut |keys| ruled = Some(self.decide(head, keys)));
+        match (missing, ruled) {
+            (Err(missing), _) => self.without_key(head, &missing, place),
+            (Ok(()), Some(ruled)) => self.pass(head, ruled, place),
+            // A key that was not said; as if there were none.
+            (Ok(()), None) => {
+                self.without_key(head, &Missing::from_server("key from its extractor"), place)
+            }
+        }
+    }
+
+    /// Calls `f` with the keys of the request.
+    pub(crate) fn with_keys(
+        &self,
+        head: Head<'_>,
+        f: &mut dyn FnMut(&[Key<'_>]),
+    ) -> Result<(), Missing> {
+        with_each(&self.keys, head, &[], f)
+    }
+
+    /// Asks the limiter.
+    fn decide(&self, head: Head<'_>, keys: &[Key<'_>]) -> Ruled {
+        let cost = self.cost_of(head);
+        let tier = self.tier_of(head);
+        let (decision, key, reservation) = match (keys, &self.charge_when) {
+            ([key], None) => {
+                let decision = match tier {
+                    Some(tier) => self.limiter.tier(tier).try_acquire_n(key, cost),
+                    None => self.limiter.try_acquire_n(key, cost),
+                };
+                (decision, Some(key), None)
+            }
+            ([key], Some(_)) => {
+                let reserved = match tier {
+                    Some(tier) => self.limiter.reserve_owned_in(tier, key, cost),
+                    None => self.limiter.reserve_owned(key, cost),
+                };
+                match reserved {
+                    Ok(reservation) => (*reservation.decision(), Some(key), Some(reservation)),
+                    Err(denied) => (denied, Some(key), None),
+                }
+            }
+            (keys, _) => {
+                let charges: Vec<(Key<'_>, u64)> = keys.iter().map(|key| (*key, cost)).collect();
+                let all = match tier {
+                    Some(tier) => self.limiter.tier(tier).try_acquire_all_n(&charges),
+                    None => self.limiter.try_acquire_all_n(&charges),
+                };
+                // (The builder takes no more keys than one call may name.)
+                let decision = all.as_ref().map_or(Decision::CLOSED, |all| *all.decision());
+                let key = all.ok().as_ref().and_then(AllDecision::key);
+                (decision, key.and_then(|place| keys.get(place)), None)
+            }
+        };
+        self.rule(decision, key.copied(), cost, reservation)
+    }
+
+    /// What follows from a decision, which observers are told.
+    pub(crate) fn rule(
+        &self,
+        decision: Decision,
+        key: Option<Key<'_>>,
+        cost: u64,
+        reservation: Option<Reservation<'static>>,
+    ) -> Ruled {
+        let policy = self.limiter.policy_of(&decision);
+        if let Some(observer) = &self.observer {
+            let outcome = match self.is_shadow && decision.is_denied() {
+                true => Outcome::WouldDeny,
+                false => Outcome::of(&decision),
+            };
+            let name = policy.as_deref().map_or("", Policy::name);
+            let event = Event::new(&self.name, name, outcome).cost(cost).decision(&decision);
+            let event = match key {
+                Some(key) => event.key(key),
+                None => event,
+            };
+            observer.observe(&event);
+        }
+        Ruled { decision, policy, reservation }
+    }
+
+    /// Lets a request through, or not.
+    pub(crate) fn pass(&self, head: Head<'_>, ruled: Ruled, place: Place) -> Passage {
+        let Ruled { decision, policy, reservation } = ruled;
+        if self.is_shadow {
+            let reservation = reservation.map(|reservation| Held(Some(reservation)));
+            return Passage::Through(Followup { told: None, reservation, place });
+        }
+        if decision.is_denied() {
+            let denied = Denied { head, cause: Cause::Limiter(&decision, policy.as_deref()) };
+            let mut response = self.response(&denied);
+            write_retry_after(&decision, response.headers_mut());
+            let told = policy.map(|policy| Told { decision, policy, given_back: 0 });
+            self.tell(told, place, &mut response);
+            return Passage::Stopped(response);
+        }
+        let told = policy.map(|policy| Told { decision, policy, given_back: 0 });
+        let reservation = reservation.map(|reservation| Held(Some(reservation)));
+        Passage::Through(Followup { told, reservation, place })
+    }
+
+    /// What becomes of a request without a key.
+    pub(crate) fn without_key(&self, head: Head<'_>, missing: &Missing, place: Place) -> Passage {
+        self.observe(&Event::new(&self.name, "", Outcome::MissingKey));
+        match self.missing_key {
+            _ if self.is_shadow => {
+                Passage::Through(Followup { place, ..Followup::default() })
+            }
+            MissingKey::Allow => Passage::Through(Followup { place, ..Followup::default() }),
+            MissingKey::Shared => self.pass(head, self.decide(head, &[Key::Parts(&[])]), place),
+            MissingKey::Deny => {
+                let denied = Denied { head, cause: Cause::Missing(missing) };
+                Passage::Stopped(self.response(&denied))
+            }
+        }
+    }
+
+    /// The cost of a request.
+    pub(crate) fn cost_of(&self, head: Head<'_>) -> u64 {
+        self.cost.as_ref().map_or(1, |cost| cost(head))
+    }
+
+    /// The tier of its caller.
+    pub(crate) fn tier_of<'a>(&self, head: Head<'a>) -> Option<&'a str> {
+        self.tier.as_ref().and_then(|tier| tier(head))
+    }
+
+    /// Completes the response of a request that was let through.
+    pub(crate) fn complete<B>(&self, followup: Followup, response: &mut Response<B>) {
+        let Followup { mut told, reservation, place } = followup;
+        if let (Some(mut held), Some(charge_when)) = (reservation, &self.charge_when)
+            && !charge_when(ResponseHead::of(response))
+            && let Some(reservation) = held.0.take()
+        {
+            let given_back = reservation.cancel();
+            if let Some(told) = &mut told {
+                told.given_back = given_back;
+            }
+        }
+        self.tell(told, place, response);
+    }
+
+    /// Writes what this layer and those within told, and leaves word of it for those around.
+    fn tell<B>(&self, told: Option<Told>, place: Place, response: &mut Response<B>) {
+        let within = response.extensions_mut().remove::<Deposit>();
+        if told.is_none() && within.is_none() {
+            return;
+        }
+        let mut all: Vec<Told> = told.into_iter().collect();
+        all.extend(within.into_iter().flat_map(|deposit| deposit.0));
+        self.fields.write(&all, response.headers_mut());
+        if place != Place::Outermost {
+            response.extensions_mut().insert(Deposit(all));
+        }
+    }
+
+    fn response(&self, denied: &Denied<'_>) -> Response<Bytes> {
+        match &self.respond {
+            Some(respond) => respond(denied),
+            None => answer::answer(denied),
+        }
+    }
+
+    fn observe(&self, event: &Event<'_>) {
+        if let Some(observer) = &self.observer {
+            observer.observe(event);
+        }
+    }
+}
+
+/// A decision and what belongs to it.
+pub(crate) struct Ruled {
+    decision: Decision,
+    policy: Option<Arc<Policy>>,
+    reservation: Option<Reservation<'static>>,
+}
+
+/// Calls `f` with the keys already lent and those of the rest. (Each is borrowed inside the one before.)
+fn with_each(
+    keys: &[Arc<dyn RequestKey>],
+    head: Head<'_>,
+    lent: &[Key<'_>],
+    f: &mut dyn FnMut(&[Key<'_>]),
+) -> Result<(), Missing> {
+    let Some((first, rest)) = keys.split_first() else {
+        f(lent);
+        return Ok(());
+    };
+    let mut inside = Ok(());
+    first.with_key(head, &mut |key| {
+        inside = match (lent, rest) {
+            ([], []) => {
+                f(&[key]);
+                Ok(())
+            }
+            _ => {
+                let lent: Vec<Key<'_>> = lent.iter().copied().chain([key]).collect();
+                with_each(rest, head, &lent, f)
+            }
+        };
+    })?;
+    inside
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, limiter, missing_key, is_shadow, .. } = self;
+        f.debug_struct("RateLimit")
+            .field("name", name)
+            .field("limiter", limiter)
+            .field("missing_key", missing_key)
+            .field("is_shadow", is_shadow)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,181 @@
+//! What a response tells of a decision: the `RateLimit` fields, `Retry-After`, and the older `x-ratelimit-*`.
+//!
+//! `RateLimit` and `RateLimit-Policy` are those of draft-ietf-httpapi-ratelimit-headers-10: structured fields
+//! (RFC 9651), each a list with an item for each limit that is told of.
+
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use brimful::{Decision, Limit, Policy, Retry};
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// `RateLimit`: what is left, and when there is more.
+pub const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
+/// `RateLimit-Policy`: the limits.
+pub const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+/// `x-ratelimit-limit`: the capacity of the limit that decided.
+pub const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+/// `x-ratelimit-remaining`: the whole tokens that are left of it.
+pub const X_RATELIMIT_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+/// `x-ratelimit-reset`: the seconds until every limit is as good as new, rounded up.
+pub const X_RATELIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// All headers that the layer writes, for `Access-Control-Expose-Headers`: without that, scripts in browsers do
+/// not see them.
+pub const HEADERS: [HeaderName; 6] = [
+    RETRY_AFTER,
+    RATELIMIT,
+    RATELIMIT_POLICY,
+    X_RATELIMIT_LIMIT,
+    X_RATELIMIT_REMAINING,
+    X_RATELIMIT_RESET,
+];
+
+/// The greatest integer of a structured field.
+const MOST: u64 = 999_999_999_999_999;
+
+/// What one layer told of a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    pub(crate) decision: Decision,
+    pub(crate) policy: Arc<Policy>,
+    /// Tokens that were given back since.
+    pub(crate) given_back: u64,
+}
+
+/// Which of the headers are written.
+#[derive(Clone, Debug)]
+pub(crate) struct Fields {
+    pub(crate) standard: bool,
+    pub(crate) legacy: bool,
+    /// What a token stands for, where it is not a request: an item's `qu`, already written.
+    pub(crate) unit: Option<Box<str>>,
+}
+
+impl Fields {
+    /// Writes what all layers around a request told, the outermost first, in place of what is there.
+    pub(crate) fn write(&self, told: &[Told], headers: &mut HeaderMap) {
+        if self.standard {
+            let unit = self.unit.as_deref();
+            insert(headers, RATELIMIT_POLICY, policies(told, unit));
+            insert(headers, RATELIMIT, limits(told));
+        }
+        if self.legacy
+            && let Some((told, limit)) = binding(told)
+        {
+            headers.insert(X_RATELIMIT_LIMIT, limit.capacity().into());
+            headers.insert(X_RATELIMIT_REMAINING, told.remaining().into());
+            headers.insert(X_RATELIMIT_RESET, told.reset_secs().into());
+        }
+    }
+}
+
+/// Writes when to come again, unless the response says so itself. Nothing when no wait can help.
+pub(crate) fn write_retry_after(decision: &Decision, headers: &mut HeaderMap) {
+    if let Some(secs) = decision.retry_after_secs() {
+        headers.entry(RETRY_AFTER).or_insert_with(|| secs.into());
+    }
+}
+
+impl Told {
+    /// The limit that decided.
+    fn limit(&self) -> Option<&Limit> {
+        self.limits().get(self.decision.limit()?)
+    }
+
+    fn remaining(&self) -> u64 {
+        let capacity = self.limit().map_or(u64::MAX, Limit::capacity);
+        self.decision.remaining().saturating_add(self.given_back).min(capacity)
+    }
+
+    /// The limits that clients are told of: none of a policy on trial.
+    fn limits(&self) -> &[Limit] {
+        if self.policy.is_shadow() { &[] } else { self.policy.limits() }
+    }
+
+    fn reset_secs(&self) -> u64 {
+        secs(self.decision.reset_after())
+    }
+}
+
+/// `RateLimit-Policy`: every limit of every policy. `q` is the capacity and `w` the time that fills it, so that what
+/// remains is never more than `q`, and q / w is the rate.
+fn policies(told: &[Told], unit: Option<&str>) -> String {
+    let mut text = String::new();
+    for (name, limit) in items(told).map(|(name, _, limit)| (name, limit)) {
+        let (q, w) = (limit.capacity().min(MOST), fill_secs(limit));
+        item(&mut text, name, format_args!("q={q}"), format_args!(";w={w}"));
+        text.extend(unit);
+    }
+    text
+}
+
+/// `RateLimit`: of each policy the limit that decided.
+fn limits(told: &[Told]) -> String {
+    let mut text = String::new();
+    for (name, told, _) in items(told).filter(|(_, told, limit)| told.limit() == Some(*limit)) {
+        let (r, t) = (told.remaining().min(MOST), secs(told.decision.reset_after()).min(MOST));
+        item(&mut text, name, format_args!("r={r}"), format_args!(";t={t}"));
+    }
+    text
+}
+
+/// What tells one limit from those that were told before it: its name, and when that was taken, the how many-th.
+type Name<'a> = (&'a str, usize);
+
+/// All limits that are told of, with their names.
+fn items(told: &[Told]) -> impl Iterator<Item = (Name<'_>, &Told, &Limit)> {
+    told.iter().enumerate().flat_map(|(place, one)| {
+        let before = told.get(..place).unwrap_or(&[]);
+        one.limits().iter().map(move |limit| {
+            let others = before.iter().flat_map(Told::limits);
+            let same = others.filter(|other| other.name() == limit.name()).count();
+            ((limit.name(), same.saturating_add(1)), one, limit)
+        })
+    })
+}
+
+/// Adds an item. (A limit's name has nothing that a structured string would have to escape.)
+fn item(text: &mut String, name: Name<'_>, first: fmt::Arguments<'_>, second: fmt::Arguments<'_>) {
+    let separator = if text.is_empty() { "" } else { ", " };
+    // Writing into a string cannot fail.
+    let _ = match name {
+        (name, 1) => write!(text, "{separator}\"{name}\";{first}{second}"),
+        (name, nth) => write!(text, "{separator}\"{name}#{nth}\";{first}{second}"),
+    };
+}
+
+/// What binds the client most: a denial that waits longest, else the least remaining; the first of equals.
+fn binding(told: &[Told]) -> Option<(&Told, &Limit)> {
+    let weight = |told: &Told| match told.decision.retry() {
+        Retry::Never => (0, Duration::ZERO, 0),
+        Retry::After(wait) => (1, Duration::MAX.saturating_sub(wait), 0),
+        Retry::Now => (2, Duration::ZERO, told.remaining()),
+    };
+    let limited = told.iter().filter_map(|told| Some((told, told.limit()?)));
+    limited.min_by_key(|(told, _)| weight(told))
+}
+
+/// The time that fills the limit, at least a second.
+fn fill_secs(limit: &Limit) -> u64 {
+    let nanos = u128::from(limit.capacity()).saturating_mul(limit.period().as_nanos());
+    let secs = nanos.div_ceil(u128::from(limit.tokens().max(1)).saturating_mul(1_000_000_000));
+    u64::try_from(secs).unwrap_or(MOST).clamp(1, MOST)
+}
+
+/// Whole seconds, rounded up.
+fn secs(duration: Duration) -> u64 {
+    duration.as_secs().saturating_add(u64::from(duration.subsec_nanos() > 0))
+}
+
+/// Writes the field in place of what is there, or nothing when there is nothing to say.
+fn insert(headers: &mut HeaderMap, name: HeaderName, value: String) {
+    match HeaderValue::try_from(value) {
+        Ok(value) if !value.is_empty() => {
+            headers.insert(name, value);
+        }
+        _ => {}
+    }
+}
