@@ -244,9 +244,7 @@ impl Gate {
     pub(crate) fn without_key(&self, head: Head<'_>, missing: &Missing, place: Place) -> Passage {
         self.observe(&Event::new(&self.name, "", Outcome::MissingKey));
         match self.missing_key {
-            _ if self.is_shadow => {
-                Passage::Through(Followup { place, ..Followup::default() })
-            }
+            _ if self.is_shadow => Passage::Through(Followup { place, ..Followup::default() }),
             MissingKey::Allow => Passage::Through(Followup { place, ..Followup::default() }),
             MissingKey::Shared => self.pass(head, self.decide(head, &[Key::Parts(&[])]), place),
             MissingKey::Deny => {
