@@ -184,6 +184,32 @@ impl RateLimitBuilder {
         Ok(RateLimitLayer::of(self.gate()))
     }
 
+    /// A layer at which requests wait for their tokens, up to `within` each, and are denied when it is known that
+    /// they would have to wait longer. How many may wait, in all and for a key, says
+    /// [`LimiterBuilder`](brimful::LimiterBuilder::max_waiters). Its service needs one inside that can be cloned,
+    /// and a Tokio runtime.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build), and it does not go together with several keys, [`shadow`](Self::shadow) or
+    /// [`charge_when`](Self::charge_when).
+    #[cfg(feature = "wait")]
+    pub fn build_waiting(self, within: std::time::Duration) -> Result<crate::WaitLayer, Error> {
+        self.check()?;
+        let beside = [
+            (!self.more_keys.is_empty(), "also_key"),
+            (self.gate.is_shadow, "shadow"),
+            (self.gate.charge_when.is_some(), "charge_when"),
+        ];
+        if let Some((_, name)) = beside.iter().find(|(is_set, _)| *is_set) {
+            let what = format!("`{name}` stands beside `build_waiting`");
+            return Err(Error::conflict(
+                what,
+                "one of them; `build` makes a layer that denies at once",
+            ));
+        }
+        Ok(crate::WaitLayer::of(self.gate(), within))
+    }
+
     fn check(&self) -> Result<(), Error> {
         let keys = self.more_keys.len().saturating_add(1);
         if keys > Limiter::MAX_KEYS_AT_ONCE {

@@ -2,8 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
+#[cfg(feature = "wait")]
+use std::time::Duration;
 
 use brimful::{AllDecision, Decision, Key, Limiter, Policy, Reservation};
+#[cfg(feature = "wait")]
+use brimful::{Queued, Turn};
 use brimful_observe::{Event, Observer, Outcome};
 use bytes::Bytes;
 use http::{Extensions, Request, Response};
@@ -67,9 +71,24 @@ pub(crate) struct Followup {
     place: Place,
 }
 
+/// What becomes of a request that may wait.
+#[cfg(feature = "wait")]
+pub(crate) enum Line {
+    Decided(Passage),
+    Waiting(Turn<'static>, Charge),
+}
+
+/// What is asked of the limiter while a request waits.
+#[cfg(feature = "wait")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Charge {
+    cost: u64,
+    place: Place,
+}
+
 /// How a layer stands to others around the same request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Place {
+enum Place {
     /// There is none around it: it writes what all of them told.
     #[default]
     Outermost,
@@ -105,7 +124,7 @@ struct Deposit(Vec<Told>);
 
 impl Gate {
     /// Where the layer stands, and leaves word of it for those within.
-    pub(crate) fn enter(self: &Arc<Self>, extensions: &mut Extensions) -> Place {
+    fn enter(self: &Arc<Self>, extensions: &mut Extensions) -> Place {
         // Alive as long as the layer, so no other has it.
         let gate = Arc::as_ptr(self).addr();
         let before = extensions.remove::<Passed>().map(Arc::new);
@@ -122,7 +141,7 @@ impl Gate {
     }
 
     /// Whether the request is none of this layer's business.
-    pub(crate) fn skips(&self, head: Head<'_>) -> bool {
+    fn skips(&self, head: Head<'_>) -> bool {
         let is_skipped = self.skip.iter().any(|skip| skip(head));
         if is_skipped {
             self.observe(&Event::new(&self.name, "", Outcome::Skipped));
@@ -137,25 +156,83 @@ impl Gate {
         if place == Place::Again || self.skips(head) {
             return Passage::Through(Followup { place, ..Followup::default() });
         }
-        let mut ruled = None;
-        let missing = self.with_keys(head, &mut |keys| ruled = Some(self.decide(head, keys)));
-        match (missing, ruled) {
-            (Err(missing), _) => self.without_key(head, &missing, place),
-            (Ok(()), Some(ruled)) => self.pass(head, ruled, place),
-            // A key that was not said; as if there were none.
-            (Ok(()), None) => {
-                self.without_key(head, &Missing::from_server("key from its extractor"), place)
-            }
+        match self.with_keys(head, |keys| self.decide(head, keys)) {
+            Ok(ruled) => self.pass(head, ruled, place),
+            Err(unkeyed) => self.pass_unkeyed(head, &unkeyed, place),
         }
     }
 
-    /// Calls `f` with the keys of the request.
-    pub(crate) fn with_keys(
+    /// The same for a request that may wait.
+    #[cfg(feature = "wait")]
+    pub(crate) fn line_up<B>(self: &Arc<Self>, request: &mut Request<B>, within: Duration) -> Line {
+        let place = self.enter(request.extensions_mut());
+        let head = Head::of(request);
+        if place == Place::Again || self.skips(head) {
+            return Line::Decided(Passage::Through(Followup { place, ..Followup::default() }));
+        }
+        let cost = self.cost_of(head);
+        let queued = self.with_keys(head, |keys| {
+            // (The builder takes no more than one.)
+            let key = keys.first().copied().unwrap_or(Key::Parts(&[]));
+            let queued = match self.tier_of(head) {
+                Some(tier) => self.limiter.enqueue_owned_in(tier, key, cost, Some(within)),
+                None => self.limiter.enqueue_owned(key, cost, Some(within)),
+            };
+            match queued {
+                Ok(Queued::Granted(decision)) => Ok(self.rule(decision, Some(key), cost, None)),
+                Ok(Queued::Waiting(turn)) => Err(turn),
+                Err(decision) => Ok(self.rule(decision, Some(key), cost, None)),
+            }
+        });
+        match queued {
+            Ok(Ok(ruled)) => Line::Decided(self.pass(head, ruled, place)),
+            Ok(Err(turn)) => Line::Waiting(turn, Charge { cost, place }),
+            Err(unkeyed) => Line::Decided(self.pass_unkeyed(head, &unkeyed, place)),
+        }
+    }
+
+    /// What becomes of a request that waited.
+    #[cfg(feature = "wait")]
+    pub(crate) fn waited<B>(
+        &self,
+        request: &Request<B>,
+        charge: &Charge,
+        decision: Decision,
+    ) -> Passage {
+        let head = Head::of(request);
+        let mut ruled = None;
+        let mut rule = |keys: &[Key<'_>]| {
+            ruled = Some(self.rule(decision, keys.first().copied(), charge.cost, None));
+        };
+        // Observers are told of its key. (One without is one of those who share.)
+        if with_each(&self.keys, head, &[], &mut rule).is_err() {
+            rule(&[]);
+        }
+        let ruled = ruled.unwrap_or_else(|| self.rule(decision, None, charge.cost, None));
+        self.pass(head, ruled, charge.place)
+    }
+
+    /// What `f` says of the keys of the request, or of those that stand for a missing one.
+    fn with_keys<T>(
         &self,
         head: Head<'_>,
-        f: &mut dyn FnMut(&[Key<'_>]),
-    ) -> Result<(), Missing> {
-        with_each(&self.keys, head, &[], f)
+        mut f: impl FnMut(&[Key<'_>]) -> T,
+    ) -> Result<T, Unkeyed> {
+        let mut said = None;
+        let missing = with_each(&self.keys, head, &[], &mut |keys| said = Some(f(keys))).err();
+        if let (None, Some(said)) = (&missing, said) {
+            return Ok(said);
+        }
+        self.observe(&Event::new(&self.name, "", Outcome::MissingKey));
+        match self.missing_key {
+            _ if self.is_shadow => Err(Unkeyed::Allowed),
+            MissingKey::Allow => Err(Unkeyed::Allowed),
+            MissingKey::Shared => Ok(f(&[Key::Parts(&[])])),
+            MissingKey::Deny => {
+                let unsaid = || Missing::from_server("key, although its extractor found one");
+                Err(Unkeyed::Denied(missing.unwrap_or_else(unsaid)))
+            }
+        }
     }
 
     /// Asks the limiter.
@@ -196,7 +273,7 @@ impl Gate {
     }
 
     /// What follows from a decision, which observers are told.
-    pub(crate) fn rule(
+    fn rule(
         &self,
         decision: Decision,
         key: Option<Key<'_>>,
@@ -221,7 +298,7 @@ impl Gate {
     }
 
     /// Lets a request through, or not.
-    pub(crate) fn pass(&self, head: Head<'_>, ruled: Ruled, place: Place) -> Passage {
+    fn pass(&self, head: Head<'_>, ruled: Ruled, place: Place) -> Passage {
         let Ruled { decision, policy, reservation } = ruled;
         if self.is_shadow {
             let reservation = reservation.map(|reservation| Held(Some(reservation)));
@@ -240,14 +317,11 @@ impl Gate {
         Passage::Through(Followup { told, reservation, place })
     }
 
-    /// What becomes of a request without a key.
-    pub(crate) fn without_key(&self, head: Head<'_>, missing: &Missing, place: Place) -> Passage {
-        self.observe(&Event::new(&self.name, "", Outcome::MissingKey));
-        match self.missing_key {
-            _ if self.is_shadow => Passage::Through(Followup { place, ..Followup::default() }),
-            MissingKey::Allow => Passage::Through(Followup { place, ..Followup::default() }),
-            MissingKey::Shared => self.pass(head, self.decide(head, &[Key::Parts(&[])]), place),
-            MissingKey::Deny => {
+    /// Lets a request without a key through, or not.
+    fn pass_unkeyed(&self, head: Head<'_>, unkeyed: &Unkeyed, place: Place) -> Passage {
+        match unkeyed {
+            Unkeyed::Allowed => Passage::Through(Followup { place, ..Followup::default() }),
+            Unkeyed::Denied(missing) => {
                 let denied = Denied { head, cause: Cause::Missing(missing) };
                 Passage::Stopped(self.response(&denied))
             }
@@ -255,12 +329,12 @@ impl Gate {
     }
 
     /// The cost of a request.
-    pub(crate) fn cost_of(&self, head: Head<'_>) -> u64 {
+    fn cost_of(&self, head: Head<'_>) -> u64 {
         self.cost.as_ref().map_or(1, |cost| cost(head))
     }
 
     /// The tier of its caller.
-    pub(crate) fn tier_of<'a>(&self, head: Head<'a>) -> Option<&'a str> {
+    fn tier_of<'a>(&self, head: Head<'a>) -> Option<&'a str> {
         self.tier.as_ref().and_then(|tier| tier(head))
     }
 
@@ -307,8 +381,14 @@ impl Gate {
     }
 }
 
+/// What becomes of a request without a key.
+enum Unkeyed {
+    Allowed,
+    Denied(Missing),
+}
+
 /// A decision and what belongs to it.
-pub(crate) struct Ruled {
+struct Ruled {
     decision: Decision,
     policy: Option<Arc<Policy>>,
     reservation: Option<Reservation<'static>>,

@@ -26,6 +26,8 @@ pub mod key;
 mod layer;
 mod service;
 mod told;
+#[cfg(feature = "wait")]
+mod wait;
 
 pub use body::ResponseBody;
 pub use builder::RateLimitBuilder;
@@ -41,3 +43,5 @@ pub use told::{
     HEADERS, RATELIMIT, RATELIMIT_POLICY, X_RATELIMIT_LIMIT, X_RATELIMIT_REMAINING,
     X_RATELIMIT_RESET,
 };
+#[cfg(feature = "wait")]
+pub use wait::{WaitFuture, WaitLayer, WaitRateLimit};
