@@ -119,8 +119,12 @@ struct Passed {
 }
 
 /// What layers further in told of a request, for those around them.
-#[derive(Clone)]
-struct Deposit(Vec<Told>);
+#[derive(Clone, Default)]
+pub(crate) struct Deposit {
+    told: Vec<Told>,
+    /// One of them did not let it through.
+    pub(crate) is_denied: bool,
+}
 
 impl Gate {
     /// Where the layer stands, and leaves word of it for those within.
@@ -310,7 +314,7 @@ impl Gate {
             write_retry_after(&decision, response.headers_mut());
             let told = policy.map(|policy| Told { decision, policy, given_back: 0 });
             self.tell(told, place, &mut response);
-            return Passage::Stopped(response);
+            return stopped(response, place);
         }
         let told = policy.map(|policy| Told { decision, policy, given_back: 0 });
         let reservation = reservation.map(|reservation| Held(Some(reservation)));
@@ -323,7 +327,7 @@ impl Gate {
             Unkeyed::Allowed => Passage::Through(Followup { place, ..Followup::default() }),
             Unkeyed::Denied(missing) => {
                 let denied = Denied { head, cause: Cause::Missing(missing) };
-                Passage::Stopped(self.response(&denied))
+                stopped(self.response(&denied), place)
             }
         }
     }
@@ -359,11 +363,11 @@ impl Gate {
         if told.is_none() && within.is_none() {
             return;
         }
-        let mut all: Vec<Told> = told.into_iter().collect();
-        all.extend(within.into_iter().flat_map(|deposit| deposit.0));
+        let Deposit { told: inner, is_denied } = within.unwrap_or_default();
+        let all: Vec<Told> = told.into_iter().chain(inner).collect();
         self.fields.write(&all, response.headers_mut());
         if place != Place::Outermost {
-            response.extensions_mut().insert(Deposit(all));
+            response.extensions_mut().insert(Deposit { told: all, is_denied });
         }
     }
 
@@ -392,6 +396,16 @@ struct Ruled {
     decision: Decision,
     policy: Option<Arc<Policy>>,
     reservation: Option<Reservation<'static>>,
+}
+
+/// Leaves word for layers around, if there are any.
+fn stopped(mut response: Response<Bytes>, place: Place) -> Passage {
+    if place != Place::Outermost {
+        let mut deposit = response.extensions_mut().remove::<Deposit>().unwrap_or_default();
+        deposit.is_denied = true;
+        response.extensions_mut().insert(deposit);
+    }
+    Passage::Stopped(response)
 }
 
 /// Calls `f` with the keys already lent and those of the rest. (Each is borrowed inside the one before.)

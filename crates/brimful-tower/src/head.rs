@@ -1,5 +1,6 @@
 //! What a layer sees of a request.
 
+use crate::gate::Deposit;
 use http::{Extensions, HeaderMap, Method, Request, Response, StatusCode, Uri, Version};
 
 /// A request without its body, borrowed: what keys, tiers, costs and skip rules are worked out from.
@@ -88,5 +89,12 @@ impl<'a> ResponseHead<'a> {
     #[must_use]
     pub const fn extensions(&self) -> &'a Extensions {
         self.extensions
+    }
+
+    /// Whether a layer of this crate further in did not let the request through. So that the outer of two layers
+    /// charges nothing for what the inner one denies: `charge_when(|response| !response.is_denied_within())`.
+    #[must_use]
+    pub fn is_denied_within(&self) -> bool {
+        self.extensions.get::<Deposit>().is_some_and(|deposit| deposit.is_denied)
     }
 }
