@@ -36,7 +36,10 @@ pub use error::Error;
 pub use future::ResponseFuture;
 pub use gate::MissingKey;
 pub use head::{Head, ResponseHead};
-pub use key::{Missing, RequestKey};
+pub use key::{
+    ApiKey, ClientIp, Extension, Header, Missing, Path, PeerAddr, PeerIp, RequestKey, Route,
+    RouteTemplate, from_fn,
+};
 pub use layer::RateLimitLayer;
 pub use service::RateLimit;
 pub use told::{
