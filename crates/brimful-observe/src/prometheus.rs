@@ -105,6 +105,10 @@ fn encode_counters(counters: &Counters, encoder: &mut DescriptorEncoder<'_>) -> 
             ));
         }
     });
+    // A metric without a series is not described.
+    if rows.is_empty() {
+        return Ok(());
+    }
     let mut family = |name, help, value: fn(u64, u64) -> u64| {
         let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
         rows.iter().try_for_each(|(labels, requests, tokens)| {
