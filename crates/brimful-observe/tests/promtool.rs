@@ -79,3 +79,26 @@ fn prometheus_reads_the_open_metrics() {
         assert!(wrong != text && import(&wrong, name).is_err(), "{name}");
     }
 }
+
+/// The questions of `docs/operators.md`, as rules that Prometheus would load.
+#[test]
+fn prometheus_understands_the_questions_of_the_page() {
+    let page = include_str!("../../../docs/operators.md");
+    let questions: Vec<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split_once("? | `")?.1.strip_suffix("` |"))
+        .collect();
+    assert!(questions.len() >= 5, "{questions:?}");
+    let rules = |questions: &[&str]| {
+        let mut text = String::from("groups:\n- name: page\n  rules:\n");
+        for (number, question) in questions.iter().enumerate() {
+            writeln!(text, "  - record: question:{number}\n    expr: '{question}'").unwrap();
+        }
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("questions.yml");
+        fs::write(&file, text).unwrap();
+        promtool(&["check", "rules", file.to_str().unwrap()], "")
+    };
+    let output = rules(&questions);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!rules(&["sum by (policy) (rate("]).status.success());
+}
