@@ -44,3 +44,8 @@ pub struct Configuration;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/verbs.md")]
 pub struct Verbs;
+
+/// Those of the page for operators.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/operators.md")]
+pub struct Operators;

@@ -29,7 +29,7 @@ use crate::told::Fields;
 ///     .tier("partner", Limit::per_minute(1_000)?)
 ///     .build()?;
 /// let client = ClientIp::x_forwarded_for(["10.0.0.0/8"])?;
-/// let layer = RateLimitLayer::builder(Limiter::new(rules)?, (Route::or("unmatched"), client))
+/// let layer = RateLimitLayer::builder(Limiter::new(rules)?, (Route::new().or("unmatched"), client))
 ///     .tier(|head| head.headers().get("x-plan")?.to_str().ok())
 ///     .skip_options()
 ///     .skip_paths(["/healthz"])

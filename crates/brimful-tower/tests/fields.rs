@@ -9,10 +9,10 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::{MethodRouter, get};
 use brimful::{Algorithm, Limit, Nanos, Policy, Rules};
-use brimful_tower::{HEADERS, RateLimitLayer};
+use brimful_tower::{HEADERS, PeerIp, RateLimitBuilder, RateLimitLayer};
 use http::{Method, Version};
 use tower_http::cors::CorsLayer;
-use wire::{Answer, Client, Named, Peer, limiter, run, serve};
+use wire::{Answer, Client, Named, limiter, run, serve};
 
 fn limit(spec: &str) -> Limit {
     spec.parse().expect("a limit")
@@ -25,10 +25,10 @@ fn windowed(spec: &str) -> Limit {
 /// A layer of its own limiter that also writes the older headers.
 fn layer(policy: impl Into<Policy>) -> RateLimitLayer {
     let rules = Rules::builder().default(policy).build().expect("rules");
-    built(RateLimitLayer::builder(limiter(rules).0, Peer))
+    built(RateLimitLayer::builder(limiter(rules).0, PeerIp::new()))
 }
 
-fn built(builder: brimful_tower::RateLimitBuilder) -> RateLimitLayer {
+fn built(builder: RateLimitBuilder) -> RateLimitLayer {
     builder.legacy_fields(true).build().expect("a layer")
 }
 
@@ -122,7 +122,7 @@ fn every_response_has_one_set_of_fields_however_layers_are_stacked() {
 #[test]
 fn what_no_wait_can_help_has_no_hint() {
     let (limiter, _) = limiter(limit("5/min"));
-    let never = RateLimitLayer::builder(limiter, Peer).cost(|_| 6);
+    let never = RateLimitLayer::builder(limiter, PeerIp::new()).cost(|_| 6);
     run(async {
         for answer in answers(router().layer(built(never)), 2).await {
             assert_eq!((answer.code(), answer.header("retry-after")), (429, None));
@@ -144,7 +144,7 @@ fn a_wait_is_rounded_up_and_told_exactly_beside() {
         (67, "1/min burst 1", 1, 60, 59_999),
     ] {
         let (limiter, clock) = limiter(limit(spec));
-        let router = router().layer(RateLimitLayer::new(limiter, Peer));
+        let router = router().layer(RateLimitLayer::new(limiter, PeerIp::new()));
         run(async {
             let mut client = Client::connect(serve(router).await, Version::HTTP_11).await;
             assert_eq!(client.get("/").await.code(), 200);
@@ -187,7 +187,7 @@ fn a_time_of_zero_is_told_too() {
     // The case, and what is told of a key that owes nothing.
     for (case, left) in [(85, 2)] {
         let (limiter, _) = limiter(limit("2/min"));
-        let looking = RateLimitLayer::builder(limiter, Peer).cost(|_| 0);
+        let looking = RateLimitLayer::builder(limiter, PeerIp::new()).cost(|_| 0);
         run(async {
             for answer in answers(router().layer(built(looking)), 2).await {
                 let limits = answer.limits();
@@ -242,7 +242,7 @@ fn begun(policy: impl Into<Policy>) -> RateLimitLayer {
     let rules = Rules::builder().default(policy).build().expect("rules");
     let (limiter, clock) = limiter(rules);
     clock.set(Nanos::from_secs(300 * 10_000));
-    built(RateLimitLayer::builder(limiter, Peer))
+    built(RateLimitLayer::builder(limiter, PeerIp::new()))
 }
 
 #[test]

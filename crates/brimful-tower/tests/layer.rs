@@ -7,7 +7,9 @@ use std::task::{Context, Poll, Waker};
 
 use brimful::{Key, Limit, Policy, Rules};
 use brimful_observe::{Event, Observer};
-use brimful_tower::{Head, Missing, MissingKey, RateLimitBuilder, RateLimitLayer, RequestKey};
+use brimful_tower::{
+    Head, Missing, MissingKey, PeerAddr, PeerIp, RateLimitBuilder, RateLimitLayer, RequestKey,
+};
 use bytes::Bytes;
 use common::{Server, get, limiter, secs};
 use http::{Request, Response, StatusCode};
@@ -453,4 +455,43 @@ fn settings_that_do_not_go_together_are_refused() {
     }
     let many = (0..64).fold(layer(per_minute(1)), |layer, _| layer.also_key(Client));
     assert!(many.build().expect_err("too many").is_range());
+}
+
+/// An address alone is one of 2^64 that a subscriber has, and one network of 65,536 that a larger one has.
+#[test]
+fn networks_around_an_address_have_limits_of_their_own() {
+    let client = || PeerIp::new();
+    let around = |length| client().ipv6_prefix(length).expect("a length");
+    let rules = || {
+        Rules::builder()
+            .default(per_minute(10))
+            .pattern("net48:*", per_minute(100))
+            .pattern("net32:*", per_minute(1_000))
+            .build()
+            .expect("rules")
+    };
+    let (limiter, _) = limiter(rules());
+    let all = RateLimitLayer::builder(limiter.clone(), client())
+        .also_key(("net48", around(48)))
+        .also_key(("net32", around(32)));
+    let alone = RateLimitLayer::builder(limiter, ("alone", client()));
+    let rows = [
+        // id, layer, networks of /64 in one of /48, requests from each, admitted
+        (200, built(alone), 200, 1, 200),
+        (200, built(all), 200, 1, 100),
+    ];
+    for (id, layer, networks, each, right) in rows {
+        let server = Server::new(&layer);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let mut admitted = 0;
+        for network in 0..networks {
+            let peer = format!("[2001:db8:7:{network:x}::1]:50000").parse().expect("an address");
+            for _ in 0..each {
+                let mut request = Request::get("/").body(()).expect("a request");
+                request.extensions_mut().insert(PeerAddr(peer));
+                admitted += u32::from(runtime.block_on(server.send(request)).code() == 200);
+            }
+        }
+        assert_eq!(admitted, right, "case {id}");
+    }
 }

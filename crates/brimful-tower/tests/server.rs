@@ -13,14 +13,14 @@ use axum::extract::ConnectInfo;
 use axum::routing::{MethodRouter, get};
 use axum::{Extension, Router};
 use brimful::{Limit, Limiter};
-use brimful_tower::RateLimitLayer;
+use brimful_tower::{PeerIp, RateLimitLayer};
 use http::{Method, StatusCode, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use tokio::time::Instant;
 use tower::{BoxError, ServiceBuilder};
-use wire::{Answer, Client, Peer, limiter, listen, run, serve};
+use wire::{Answer, Client, limiter, listen, run, serve};
 
 /// What a server says when it answers.
 const SERVED: &str = "served";
@@ -30,7 +30,7 @@ fn limit(spec: &str) -> Limit {
 }
 
 fn layer(spec: &str) -> RateLimitLayer {
-    RateLimitLayer::new(limiter(limit(spec)).0, Peer)
+    RateLimitLayer::new(limiter(limit(spec)).0, PeerIp::new())
 }
 
 fn router() -> Router {
@@ -156,7 +156,7 @@ fn in_real_time_no_more_is_served_than_capacity_and_rate() {
     let limit = limit("50/s");
     let (capacity, rate) = (u128::from(limit.capacity()), 50);
     let limiter = Limiter::new(limit).expect("a limiter");
-    let layer = RateLimitLayer::new(limiter, Peer);
+    let layer = RateLimitLayer::new(limiter, PeerIp::new());
     run(async {
         let address = serve(router().layer(layer)).await;
         let mut clients = Vec::new();
@@ -243,7 +243,7 @@ fn a_layer_that_is_applied_twice_charges_once() {
     // The case, the limit of all and of the route, requests, what the limit of all has left.
     for (case, all, route, requests, left) in [(151, "600/min", "300/min", 300, 300)] {
         let (limiter_of_all, _) = limiter(limit(all));
-        let layer_of_all = RateLimitLayer::new(limiter_of_all.clone(), Peer);
+        let layer_of_all = RateLimitLayer::new(limiter_of_all.clone(), PeerIp::new());
         let served = Arc::new(AtomicU64::new(0));
         let counter = served.clone();
         let handler = async move || counter.fetch_add(1, Ordering::Relaxed).to_string();
@@ -271,7 +271,7 @@ fn a_layer_that_is_applied_twice_charges_once() {
 fn a_connection_goes_on_after_a_denial() {
     run(async {
         let (limiter, clock) = limiter(limit("1 per 10s"));
-        let router = router().layer(RateLimitLayer::new(limiter, Peer));
+        let router = router().layer(RateLimitLayer::new(limiter, PeerIp::new()));
         let address = serve(router).await;
         for version in [Version::HTTP_11, Version::HTTP_2] {
             clock.advance(Duration::from_secs(10));

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::ConnectInfo;
-use brimful::{IpPrefix, Key, Limiter, ManualClock, Nanos, Rules};
+use brimful::{Key, Limiter, ManualClock, Nanos, Rules};
 use brimful_tower::{Head, Missing, RequestKey};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode, Version};
@@ -34,18 +33,6 @@ pub(crate) fn limiter(rules: impl Into<Rules>) -> (Arc<Limiter>, Arc<ManualClock
     let clock = Arc::new(ManualClock::new(Nanos::from_secs(1_000_003) + Duration::from_nanos(7)));
     let limiter = Limiter::builder(rules).clock(clock.clone()).build().expect("a limiter");
     (Arc::new(limiter), clock)
-}
-
-/// The address of the connection, as axum says it.
-pub(crate) struct Peer;
-
-impl RequestKey for Peer {
-    fn with_key(&self, head: Head<'_>, f: &mut dyn FnMut(Key<'_>)) -> Result<(), Missing> {
-        let peer = head.extensions().get::<ConnectInfo<SocketAddr>>();
-        let peer = peer.ok_or_else(|| Missing::from_server("peer address"))?;
-        f(Key::Ip(IpPrefix::host(peer.ip())));
-        Ok(())
-    }
 }
 
 /// The client as the header `x-client` names it.
