@@ -103,11 +103,13 @@ def _(bucket, debt, elapsed):
 
 
 @broken(
-    "remaining tokens rounded up", BUCKET + "remaining",
+    "remaining tokens rounded up", BUCKET + "left",
     "bucket: remaining is the largest cost admitted",
+    "bucket: the next token is the wait for one more than remaining",
 )
 def _(bucket, debt):
-    return f.div_ceil(sat_sub(bucket.brim, debt), bucket.token)
+    missing = f.divided(sat_sub(bucket.brim, debt), bucket.token)[1]
+    return f.div_ceil(sat_sub(bucket.brim, debt), bucket.token), f.div_ceil(missing, bucket.refill)
 
 
 @broken(
@@ -126,14 +128,24 @@ def _(bucket, debt):
     "log: a wait of a log is tight",
     "log: a log is as good as new when its newest run expires",
     "log: the figures after a charge",
+    "log: the next token after a charge",
 )
 def _(width, run_age):
     return sat_sub(width + 1, run_age)
 
 
 @broken(
+    "a charged run that is waited for", LOG + "first_expiry",
+    "log: the next token after a charge",
+)
+def _(runs, total, width):
+    return width
+
+
+@broken(
     "a search that passes the run where the excess ends", LOG + "verdict",
     "log: a wait of a log is tight",
+    "log: the next token after a charge",
 )
 def _(runs, total, width, limit, cost):
     excess = sat_sub(total, limit - cost)

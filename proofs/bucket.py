@@ -3,8 +3,8 @@
 from arith import cancel, cancel_strict, order, strict_order
 from book import claim, proof, whole
 from formulas import (
-    Bucket, admits, charge, fill_time, larger, owed_tokens, refund, remaining, reset_after, settle,
-    smaller, verdict,
+    Bucket, admits, charge, fill_time, larger, left_and_next, owed_tokens, refund, remaining,
+    reset_after, settle, smaller, verdict,
 )
 from source import computed_by
 from z3 import And, Implies, Not
@@ -154,6 +154,22 @@ def remaining_is_the_largest_cost_admitted():
             Not(admits(BUCKET, DEBT, left + 1)),
             left >= 0,
             left <= BUCKET.capacity,
+        ],
+        using=[cancel(BUCKET.token, left, BUCKET.capacity)],
+    )
+
+
+@proof
+def the_next_token_is_the_wait_for_one_more_than_remaining():
+    """One more than is left is admitted after it and not before, unless the bucket is full."""
+    left, next_after = left_and_next(BUCKET, DEBT)
+    *_, wait = verdict(BUCKET, DEBT, left + 1)
+    return claim(
+        given=owing(),
+        goal=[
+            (next_after == 0) == (DEBT == 0),
+            (DEBT == 0) == (left == BUCKET.capacity),
+            Implies(DEBT > 0, And(next_after == wait, left + 1 <= BUCKET.capacity)),
         ],
         using=[cancel(BUCKET.token, left, BUCKET.capacity)],
     )

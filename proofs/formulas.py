@@ -116,9 +116,21 @@ def reset_after(bucket, debt):
     return time_to_refill(bucket, debt)
 
 
-@rust(BUCKET + "remaining", "divided(self.brim.saturating_sub(debt), self.token)")
+@rust(BUCKET + "left",
+      "let (left, rest) = divided(self.brim.saturating_sub(debt), self.token);",
+      "if left == self.capacity {", "return (left, 0);",
+      "let missing = self.token.get().wrapping_sub(rest);",
+      "(left, missing.wrapping_add(self.refill.get()).wrapping_sub(1) / self.refill)")
+def left_and_next(bucket, debt):
+    """Whole tokens left, and the time until one more is; 0 when the bucket is full."""
+    left, rest = divided(sat_sub(bucket.brim, debt), bucket.token)
+    missing = bucket.token - rest
+    next_after = divided(missing + bucket.refill - 1, bucket.refill)[0]
+    return left, If(left == bucket.capacity, 0, next_after)
+
+
 def remaining(bucket, debt):
-    return divided(sat_sub(bucket.brim, debt), bucket.token)[0]
+    return left_and_next(bucket, debt)[0]
 
 
 @rust(BUCKET + "owed_tokens", "debt.div_ceil(self.token.get().into())")

@@ -14,8 +14,11 @@ CHARGE = LOG + "charge"
 RESET = quoted(LOG + "reset_after",
                "if log.total == 0 { 0 } else { self.time_left(&arena.run(log.newest), at).into() }")
 AFTER = quoted("algorithm/mod.rs: Machine::figures_after",
-               "let remaining = log.remaining(Handle::unpack(settled)).saturating_sub(cost);",
-               "return Figures { remaining, reset_after: log.width().into() };")
+               "let runs = Handle::unpack(settled);",
+               "let remaining = log.remaining(runs).saturating_sub(cost);",
+               "let reset_after = log.width().into();",
+               "let next_after = log.first_expiry(runs, at, arena);",
+               "return Figures { remaining, reset_after, next_after };")
 
 
 @rust(LOG + "settle", "if log.total == 0 || self.time_left(&arena.run(log.newest), at) == 0",
@@ -50,6 +53,12 @@ def verdict(runs, total, width, limit, cost):
 
 def verdict_stops(excess, count):
     return Not(And(excess > count, count > 0))
+
+
+@rust(LOG + "first_expiry",
+      "if log.total == 0 { self.width } else { self.time_left(&arena.run(log.oldest), at) }")
+def first_expiry(runs, total, width):
+    return If(total == 0, width, run_left(width, runs[0][0]))
 
 
 @rust(LOG + "refund", "let given = u32::try_from(tokens).unwrap_or(u32::MAX).min(log.total);",
@@ -309,4 +318,25 @@ def the_figures_after_a_charge():
         given=[*facts, COST >= 1, verdict(runs, total, WIDTH, LIMIT, COST)[0]],
         goal=[sat_sub(log_remaining(LIMIT, total), COST) == log_remaining(LIMIT, total + COST),
               run_left(WIDTH, 0) == WIDTH, total + COST <= LIMIT],
+    )
+
+
+@proof
+def the_next_token_after_a_charge():
+    """One more than is left is admitted, if ever, when the first run expires: of four with the charged one, or
+    this one alone.
+    """
+    computed_by(AFTER)
+    runs, total, facts = four()
+
+    def waits(runs, total, expiry):
+        charged, sum_ = [*runs, (0, COST)], total + COST
+        more = sat_sub(log_remaining(LIMIT, total), COST) + 1
+        admitted, never, wait = verdict(charged, sum_, WIDTH, LIMIT, more)
+        return And(Not(admitted), Not(never), wait == expiry)
+
+    return claim(
+        given=[*facts, runs[0][0] < WIDTH, COST >= 1],
+        goal=[Implies(total + COST <= LIMIT, waits(runs, total, first_expiry(runs, total, WIDTH))),
+              Implies(COST <= LIMIT, waits([], 0, first_expiry(runs, 0, WIDTH)))],
     )

@@ -6,14 +6,21 @@ That a limit admits a cost from `wait` on and not before is proved with each alg
 
 from book import claim, proof, whole
 from formulas import PLAN, STATE, larger, sat_sub
-from source import computed_by, rust
+from source import computed_by, quoted, rust
 from z3 import And, Bool, Bools, If, Implies, Not, Or
 
 WAITS = whole("wait0 wait1 wait2")
 NEVERS = Bools("never0 never1 never2")
 LEFT = whole("left0 left1 left2")
 RESETS = whole("reset0 reset1 reset2")
+# The time until one token more is left under each limit; 0 when that is all that it holds.
+NEXTS = whole("next0 next1 next2")
 BEHIND, COST = whole("behind cost")
+FIGURES = quoted("algorithm/mod.rs: Machine::figures",
+                 "let (remaining, next_after) = bucket.left(settled);",
+                 "match self.verdict(settled, remaining.saturating_add(1), at, arena) {",
+                 "Verdict::Wait(wait) => u64::try_from(wait).unwrap_or(u64::MAX)",
+                 "Verdict::Never | Verdict::Admit => 0")
 # A wait of 0 is an admission.
 FACTS = [*(wait >= 0 for wait in WAITS), BEHIND >= 0, COST >= 1]
 
@@ -41,30 +48,48 @@ def exceeds(one, other):
 
 
 @rust(PLAN + "decision", "let mut worst = Verdict::Admit;", "if verdict > worst",
-      "(worst, refused_by) = (verdict, Some(index));",
+      "(worst, longest) = (verdict, Some(index));",
       "if least.is_none() || figures.remaining < remaining",
-      "(least, remaining) = (Some(index), figures.remaining);", "if figures.reset_after > 0",
+      "(least, remaining) = (Some(index), figures.remaining);",
+      "next_after = figures.next_after;", "} else if figures.remaining == remaining {",
+      "next_after = match (next_after, figures.next_after) {", "(0, _) | (_, 0) => 0",
+      "(one, other) => one.max(other)",
+      "next_after_ns: match next_after { 0 => 0, next => next.saturating_add(settled.behind) }",
+      "if figures.reset_after > 0",
       "reset_after = reset_after.max(figures.reset_after + behind);",
       "Verdict::Wait(wait) => Retry::After(span(wait + behind))", "Verdict::Never => Retry::Never",
-      "limit: if *is_admitted { least } else { refused_by }")
-def decision(verdicts, lefts, resets, behind):
-    """The worst verdict and its place, the least left and its place, and the reset."""
-    worst, refused_by = (False, 0), -1
+      "limit: if *is_admitted { least } else { longest }")
+def decision(verdicts, lefts, nexts, resets, behind):
+    """The worst verdict and its place, the least left and its place, what more of it takes (0: nothing comes),
+    and the reset.
+    """
+    worst, longest = (False, 0), -1
     for place, (never, wait) in enumerate(verdicts):
         is_worse = exceeds((never, wait), worst)
-        refused_by = If(is_worse, place, refused_by)
+        longest = If(is_worse, place, longest)
         worst = (If(is_worse, never, worst[0]), If(is_worse, wait, worst[1]))
     left, least, reset_after = lefts[0], 0, 0
-    for place, figure in enumerate(lefts):
+    following = nexts[0]
+    for place, (figure, other) in enumerate(zip(lefts, nexts)):
+        both = If(Or(following == 0, other == 0), 0, larger(following, other))
+        following = If(figure < left, other, If(figure == left, both, following))
         least = If(figure < left, place, least)
         left = If(figure < left, figure, left)
+    next_after = If(following == 0, 0, following + behind)
     for figure in resets:
         reset_after = If(figure > 0, larger(reset_after, figure + behind), reset_after)
-    return worst, refused_by, left, least, reset_after
+    return worst, longest, left, least, next_after, reset_after
+
+
+def smallest(numbers):
+    least = numbers[0]
+    for number in numbers[1:]:
+        least = If(number < least, number, least)
+    return least
 
 
 def decided():
-    return decision(list(zip(NEVERS, WAITS)), LEFT, RESETS, BEHIND)
+    return decision(list(zip(NEVERS, WAITS)), LEFT, NEXTS, RESETS, BEHIND)
 
 
 def admissions(passed=0):
@@ -130,7 +155,7 @@ def the_first_of_the_longest_waits_is_named():
 @proof
 def the_least_that_is_left_is_told():
     """And the first limit that has so little: a cost above it is one that this limit refuses."""
-    _, _, left, place, _ = decided()
+    _, _, left, place, *_ = decided()
     return claim(
         given=[*FACTS, *(figure >= 0 for figure in LEFT)],
         goal=[
@@ -138,6 +163,31 @@ def the_least_that_is_left_is_told():
             Or([And(place == index, left == figure) for index, figure in enumerate(LEFT)]),
             And([Implies(place > index, left < LEFT[index]) for index in (0, 1)]),
         ],
+    )
+
+
+@proof
+def the_next_token_is_told_to_the_nanosecond():
+    """More than the least is left of all limits from then on, by the caller's readings, and not before; it is 0
+    exactly when a limit that has the least is full. (That each limit has more from its own time on, and no
+    sooner, is that its waits are tight, for one token more than the largest cost that it admits.)
+    """
+    computed_by(FIGURES)
+    *_, next_after, _ = decided()
+    passed = whole("passed")
+    least = smallest(LEFT)
+
+    def has_more(after):
+        return And([Or(left > least, And(wait > 0, wait <= sat_sub(after, BEHIND)))
+                    for left, wait in zip(LEFT, NEXTS)])
+
+    stays = Or([And(left == least, wait == 0) for left, wait in zip(LEFT, NEXTS)])
+    return claim(
+        given=[BEHIND >= 0, *(wait >= 0 for wait in NEXTS), *(left >= 0 for left in LEFT),
+               passed >= 0],
+        goal=[(next_after == 0) == stays, Implies(stays, Not(has_more(passed))),
+              Implies(Not(stays), And(has_more(next_after), Implies(passed < next_after,
+                                                                    Not(has_more(passed)))))],
     )
 
 

@@ -61,6 +61,7 @@ pub const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("cost_0_looks", limits::cost_0_looks),
     ("a_cost_above_the_capacity_is_never_admitted", limits::above_the_capacity_is_never),
     ("hints_are_tight", limits::hints_are_tight),
+    ("the_next_token_is_told_to_the_nanosecond", limits::the_next_token_is_told),
     ("polling_earns_and_loses_nothing", limits::polling_earns_and_loses_nothing),
     ("the_honest_table", limits::the_honest_table),
     ("a_refund_is_at_most_what_is_owed", limits::a_refund_is_at_most_what_is_owed),
@@ -69,6 +70,8 @@ pub const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("keys_are_independent", policies::keys_are_independent),
     ("several_limits_are_all_or_nothing", policies::several_limits_are_all_or_nothing),
     ("the_limit_that_decided_is_named", policies::the_limit_that_decided_is_named),
+    ("the_next_token_comes_when_all_limits_have_it", policies::the_next_token_of_several),
+    ("all_limits_that_refuse_are_named", policies::all_that_refuse_are_named),
     ("unlimited_and_blocked", policies::unlimited_and_blocked),
     ("a_peek_answers_as_the_acquire", policies::a_peek_answers_as_the_acquire),
     ("agrees_with_the_model", policies::agrees_with_the_model),
@@ -117,6 +120,21 @@ fn later(now: Nanos, ns: u128) -> Nanos {
 
 fn one_earlier(now: Nanos) -> Nanos {
     Nanos::from_nanos(now.as_nanos() - 1)
+}
+
+/// What is told of the next token is so: nothing more is left until then, and more is from then on; if nothing is
+/// told, all is as it was when all that was spent has passed. How much is left then.
+fn check_next(subject: &dyn Subject, told: &Outcome, now: Nanos) -> u64 {
+    let left = |now| subject.peek_at(KEY, 0, now).remaining;
+    if told.next_after == 0 {
+        assert_eq!(left(later(now, told.reset_after)), told.remaining, "{told:?} at {now:?}");
+        return told.remaining;
+    }
+    let then = later(now, told.next_after);
+    assert_eq!(left(one_earlier(then)), told.remaining, "{told:?} at {now:?}");
+    let more = left(then);
+    assert!(more > told.remaining, "{told:?} at {now:?}: {more}");
+    more
 }
 
 /// Spends one at a time until denied, and says how many were admitted.

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use brimful::{Algorithm, Limit, Nanos, Policy};
 
 use crate::Outcome;
+use crate::outcome::places;
 use bucket::Bucket;
 use change::Spent;
 use log::Log;
@@ -44,6 +45,11 @@ trait Rule: fmt::Debug {
     fn wait(&self, cost: u64, at: i128) -> i128;
     /// The largest cost that is admitted.
     fn remaining(&self, at: i128) -> u64;
+    /// The least wait after which more is left; `None` when that is never.
+    fn next(&self, at: i128) -> Option<i128> {
+        let more = self.remaining(at) + 1;
+        (more <= self.capacity()).then(|| self.wait(more, at))
+    }
     /// How long until nothing that was spent counts any more; 0 when nothing does.
     fn reset_after(&self, at: i128) -> i128;
     /// Spends.
@@ -118,13 +124,16 @@ impl Model {
         let remaining: Vec<u64> = after.rules.iter().map(|rule| rule.remaining(at)).collect();
         let least = remaining.iter().copied().min().unwrap_or(u64::MAX);
         let reset = after.rules.iter().map(|rule| rule.reset_after(at)).max().unwrap_or(0);
+        let next = after.next(least, at);
         let mut outcome = Outcome {
             allowed,
             remaining: least,
             retry: None,
             never: false,
             reset_after: if reset == 0 { 0 } else { (reset + behind).unsigned_abs() },
+            next_after: next.map_or(0, |next| (next + behind).unsigned_abs()),
             limit: remaining.iter().position(|r| *r == least),
+            refused_by: places(refusing.iter().copied()),
         };
         if let Some(never) = refusing.iter().find(|i| cost > after.rules[**i].capacity()) {
             outcome.never = true;
@@ -140,6 +149,15 @@ impl Model {
             *self = after;
         }
         outcome
+    }
+
+    /// The first wait after which more than the `least` is left of all limits: then one of those that have just
+    /// that has more.
+    fn next(&self, least: u64, at: i128) -> Option<i128> {
+        let has_more =
+            |wait: &i128| self.rules.iter().all(|rule| rule.remaining(at + wait) > least);
+        let with_least = self.rules.iter().filter(|rule| rule.remaining(at) == least);
+        with_least.filter_map(|rule| rule.next(at)).filter(has_more).min()
     }
 
     /// Whether the key is under that policy.

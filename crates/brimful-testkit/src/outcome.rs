@@ -15,8 +15,12 @@ pub struct Outcome {
     pub never: bool,
     /// How long until every limit is as good as new.
     pub reset_after: u128,
+    /// How long until more is left; 0 when nothing more can come.
+    pub next_after: u128,
     /// The place of the limit that decided.
     pub limit: Option<usize>,
+    /// The limits that refused: bit 0 is the first of the policy.
+    pub refused_by: u8,
 }
 
 impl Outcome {
@@ -27,7 +31,9 @@ impl Outcome {
         retry: None,
         never: false,
         reset_after: 0,
+        next_after: 0,
         limit: None,
+        refused_by: 0,
     };
 
     /// The answer of a key that is blocked.
@@ -37,8 +43,15 @@ impl Outcome {
         retry: None,
         never: true,
         reset_after: 0,
+        next_after: 0,
         limit: None,
+        refused_by: 0,
     };
+}
+
+/// Places of a policy as bits.
+pub(crate) fn places(places: impl IntoIterator<Item = usize>) -> u8 {
+    places.into_iter().map(|place| 1 << place).sum()
 }
 
 impl From<&Decision> for Outcome {
@@ -53,7 +66,9 @@ impl From<&Decision> for Outcome {
             retry,
             never: decision.is_never(),
             reset_after: decision.reset_after().as_nanos(),
+            next_after: decision.next_after().as_nanos(),
             limit: decision.limit(),
+            refused_by: places((0..8).filter(|place| decision.refused_by(*place))),
         }
     }
 }

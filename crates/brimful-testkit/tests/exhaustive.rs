@@ -77,6 +77,7 @@ struct Node<S> {
 struct Seen {
     remaining: u64,
     reset_after: u128,
+    next_after: u128,
     /// For each cost from 1 to the capacity the wait; 0: admitted.
     waits: Vec<u128>,
 }
@@ -91,8 +92,10 @@ impl Seen {
             assert_eq!(answer.allowed, answer.retry.is_none());
             answer.retry.unwrap_or(0)
         });
-        let reset_after = look.reset_after().as_nanos();
-        Self { remaining: look.remaining(), reset_after, waits: waits.collect() }
+        let waits = waits.collect();
+        let (reset_after, next_after) =
+            (look.reset_after().as_nanos(), look.next_after().as_nanos());
+        Self { remaining: look.remaining(), reset_after, next_after, waits }
     }
 
     /// The same, but asking less.
@@ -171,6 +174,17 @@ impl<'a, F: Form> Walk<'a, F> {
                 assert_eq!(*then, wait.saturating_sub(1), "{limit} in {:?}", node.state);
             }
             assert_eq!(later.reset_after, node.seen.reset_after.saturating_sub(1), "{limit}");
+            // More is left when that is told, and not before; when nothing is, no more is ever left.
+            match node.seen.next_after {
+                0 => assert_eq!((node.seen.remaining, later.next_after), (limit.capacity(), 0)),
+                1 => assert!(later.remaining > node.seen.remaining, "{limit}"),
+                wait => assert_eq!(
+                    (later.remaining, later.next_after),
+                    (node.seen.remaining, wait - 1),
+                    "{limit} in {:?}",
+                    node.state
+                ),
+            }
             // The induction ends, because a state with nothing to reset is a fresh one.
             assert_eq!(node.seen.reset_after == 0, node.state == self.form.fresh(), "{limit}");
             assert_eq!(node.next.len() as u64, node.seen.remaining + 1, "{limit}");
@@ -270,6 +284,12 @@ impl Forms {
             (Ratio::from(capacity) - self.tokens) / rate,
             Ratio::new(self.full_at - ticks, refill),
         ];
+        // The time to the next whole token: the time to a full bucket, but for the whole ones of it.
+        let each = Ratio::new(token, refill);
+        let nexts = resets.map(|reset| match reset / each {
+            missing if missing == Ratio::from(0) => missing,
+            missing => (missing - (missing.ceil() - 1)) * each,
+        });
         [0, 1].map(|form| Outcome {
             allowed: [by_tokens, by_time][form],
             remaining: left[form].floor().to_integer() as u64,
@@ -277,7 +297,9 @@ impl Forms {
                 .then(|| waits[form].ceil().to_integer() as u128),
             never: cost > capacity,
             reset_after: resets[form].ceil().to_integer() as u128,
+            next_after: nexts[form].ceil().to_integer() as u128,
             limit: Some(0),
+            refused_by: u8::from(![by_tokens, by_time][form]),
         })
     }
 

@@ -49,7 +49,7 @@ pub enum Denial {
 ///
 /// For a policy of several limits: [`remaining`](Self::remaining) is the least over the limits,
 /// [`retry`](Self::retry) the longest over those that refuse, [`reset_after`](Self::reset_after)
-/// the longest over all.
+/// the longest over all, [`next_after`](Self::next_after) the longest over those that have the least.
 ///
 /// ```
 /// use brimful::{Limit, Meter, Nanos, Policy, Retry};
@@ -74,8 +74,12 @@ pub struct Decision {
     pub(crate) retry: Retry,
     pub(crate) remaining: u64,
     pub(crate) reset_after: Duration,
+    /// A token takes at most a year, two windows at most two, and readings lie less than 2^63 ns apart: it fits.
+    pub(crate) next_after_ns: u64,
     /// Below [`Policy::MAX_LIMITS`](crate::Policy::MAX_LIMITS).
     pub(crate) limit: Option<u8>,
+    /// One bit for each limit, the first of the policy the lowest; none unless `denial` is [`Denial::Limit`].
+    pub(crate) refused_by: u8,
     pub(crate) denial: Option<Denial>,
     pub(crate) would_deny: bool,
     /// By what it was decided, for the limiter to name it.
@@ -100,8 +104,10 @@ impl Origin {
 
 impl PartialEq for Decision {
     fn eq(&self, other: &Self) -> bool {
-        let Self { retry, remaining, reset_after, limit, denial, would_deny, origin: _ } = *self;
+        let Self { retry, remaining, reset_after, next_after_ns, .. } = *self;
+        let Self { limit, refused_by, denial, would_deny, origin: _, .. } = *self;
         (retry, remaining, reset_after) == (other.retry, other.remaining, other.reset_after)
+            && (next_after_ns, refused_by) == (other.next_after_ns, other.refused_by)
             && (limit, denial, would_deny) == (other.limit, other.denial, other.would_deny)
     }
 }
@@ -114,7 +120,9 @@ impl Decision {
         retry: Retry::Now,
         remaining: u64::MAX,
         reset_after: Duration::ZERO,
+        next_after_ns: 0,
         limit: None,
+        refused_by: 0,
         denial: None,
         would_deny: false,
         origin: Origin::NONE,
@@ -125,7 +133,9 @@ impl Decision {
         retry: Retry::Never,
         remaining: 0,
         reset_after: Duration::ZERO,
+        next_after_ns: 0,
         limit: None,
+        refused_by: 0,
         denial: Some(Denial::Blocked),
         would_deny: false,
         origin: Origin::NONE,
@@ -140,7 +150,9 @@ impl Decision {
             retry: Retry::After(wait),
             remaining: 0,
             reset_after: wait,
+            next_after_ns: 0,
             limit: None,
+            refused_by: 0,
             denial: Some(Denial::StoreFull),
             would_deny: false,
             origin,
@@ -205,6 +217,36 @@ impl Decision {
         self.reset_after
     }
 
+    /// How long until [`remaining`](Self::remaining) is more, if nothing more is spent: a look after exactly this
+    /// long shows at least one token more, and not one nanosecond sooner. For several limits it is the longest over
+    /// those that have just `remaining` left: one more is there when all of them have it. When a cost of 1 is denied
+    /// by limits, it is [`retry_after`](Self::retry_after).
+    ///
+    /// Zero when nothing more can come: one of those limits is full. So it is for a key without limits, and
+    /// where no limit decided (`blocked`, no place in the store). While others wait for the key it is the time
+    /// until one token is left by them, if they are granted when they are due and none of them goes. (A look by a
+    /// clock that was stepped back does not keep the step, as with [`Retry::After`].)
+    ///
+    /// ```
+    /// use brimful::{Limit, Meter, Nanos, Policy};
+    /// use core::time::Duration;
+    ///
+    /// let policy = Policy::parse(["10/s", "5/min fixed-window"])?;
+    /// let mut meter = Meter::new(&policy);
+    /// let now = Nanos::from_secs(50);
+    /// // 4 are left of the minute, which ends in ten seconds, and 9 of the second.
+    /// let decision = meter.try_acquire_at(1, now);
+    /// assert_eq!(decision.next_after(), Duration::from_secs(10));
+    /// let then = now + decision.next_after();
+    /// assert_eq!(meter.peek_at(0, then).remaining(), 5);
+    /// assert_eq!(meter.peek_at(0, then).next_after(), Duration::ZERO); // full
+    /// # Ok::<(), brimful::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn next_after(&self) -> Duration {
+        Duration::from_nanos(self.next_after_ns)
+    }
+
     /// The place in the policy of the limit that decided: on a denial the one with the longest
     /// retry, else the one with the least remaining; the first of equals. `None` when no limit
     /// decided (`unlimited`, `blocked`, no place in the store).
@@ -214,6 +256,28 @@ impl Decision {
             Some(place) => Some(place as usize),
             None => None,
         }
+    }
+
+    /// Whether the limit at that place of the policy refused the request. On a denial by limits
+    /// ([`Denial::Limit`]) there is at least one, and [`limit`](Self::limit) names the one with the longest retry;
+    /// otherwise, and for places that the policy does not have, it is false. Who would have to wait behind others
+    /// is refused by none of them; who could never be admitted there, by those that would refuse it
+    /// once all others were granted.
+    ///
+    /// ```
+    /// use brimful::{Meter, Nanos, Policy};
+    ///
+    /// let mut meter = Meter::new(&Policy::parse(["2/s", "2/min", "100/h"])?);
+    /// let now = Nanos::from_secs(1);
+    /// assert!(meter.try_acquire_at(2, now).is_allowed());
+    /// let denied = meter.try_acquire_at(1, now);
+    /// assert_eq!(denied.limit(), Some(1));
+    /// assert_eq!([0, 1, 2].map(|place| denied.refused_by(place)), [true, true, false]);
+    /// # Ok::<(), brimful::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn refused_by(&self, place: usize) -> bool {
+        place < u8::BITS as usize && (self.refused_by >> place) & 1 == 1
     }
 
     /// Why the request was denied; `None` when it was allowed.

@@ -92,6 +92,12 @@ impl<const N: usize> Ruling<N> {
         self.trial == Trial::WouldDeny
     }
 
+    /// Whether the request may go ahead.
+    #[cfg(feature = "std")]
+    pub(crate) fn is_admitted(&self) -> bool {
+        self.is_admitted
+    }
+
     /// Whether applying it changes anything.
     pub(crate) fn is_written(&self) -> bool {
         self.write != Write::Nothing
@@ -292,19 +298,22 @@ impl<M: AsRef<[Machine]>> Terms<M> {
         let Ruling { settled, is_admitted, write, .. } = ruling;
         let (at, behind) = (settled.at, u128::from(settled.behind));
         let mut worst = Verdict::Admit;
-        let mut refused_by = None;
+        let mut longest = None;
+        let mut refused_by = 0_u8;
         if !is_admitted {
             let enforced = self.each(&settled.levels).take(self.enforced);
-            for (index, (machine, level)) in (0..).zip(enforced) {
+            for (index, (machine, level)) in (0_u8..).zip(enforced) {
                 let verdict = machine.verdict(level, cost, at, arena);
+                refused_by |= u8::from(verdict > Verdict::Admit).wrapping_shl(u32::from(index));
                 if verdict > worst {
-                    (worst, refused_by) = (verdict, Some(index));
+                    (worst, longest) = (verdict, Some(index));
                 }
             }
         }
         let mut least = None;
         let mut remaining = u64::MAX;
         let mut reset_after = 0;
+        let mut next_after = 0;
         let enforced = self.each(&settled.levels).take(self.enforced);
         for (index, (machine, level)) in (0..).zip(enforced) {
             let figures: Figures = match write {
@@ -313,6 +322,13 @@ impl<M: AsRef<[Machine]>> Terms<M> {
             };
             if least.is_none() || figures.remaining < remaining {
                 (least, remaining) = (Some(index), figures.remaining);
+                next_after = figures.next_after;
+            } else if figures.remaining == remaining {
+                next_after = match (next_after, figures.next_after) {
+                    // One of those with the least is full: nothing more can come.
+                    (0, _) | (_, 0) => 0,
+                    (one, other) => one.max(other),
+                };
             }
             if figures.reset_after > 0 {
                 reset_after = reset_after.max(figures.reset_after + behind);
@@ -327,7 +343,13 @@ impl<M: AsRef<[Machine]>> Terms<M> {
             retry,
             remaining,
             reset_after: span(reset_after),
-            limit: if *is_admitted { least } else { refused_by },
+            next_after_ns: match next_after {
+                0 => 0,
+                // Below 2^56 and below 2^63.
+                next => next.wrapping_add(settled.behind),
+            },
+            limit: if *is_admitted { least } else { longest },
+            refused_by,
             denial: if *is_admitted { None } else { Some(Denial::Limit) },
             would_deny: ruling.would_deny(),
             origin: self.origin,

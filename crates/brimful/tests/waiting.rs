@@ -304,6 +304,82 @@ fn a_tier_waits_for_what_outlives_its_name() {
     }
 }
 
+/// While others wait, nothing is left, and a token is when they are granted and leave one: to the nanosecond, by
+/// each algorithm, when each of them asks as it is told to.
+#[test]
+fn the_next_token_behind_others_is_told_to_the_nanosecond() {
+    // Sevenths of a second are not whole nanoseconds.
+    let kinds = ["", " fixed-window", " sliding-log", " sliding-window"];
+    let specs = kinds.map(|kind| format!("10 per 7s{kind}"));
+    for spec in specs.iter().map(String::as_str).chain(["3 per 7s burst 10"]) {
+        for wait in [0, 1, 499, 1_000].map(Duration::from_millis) {
+            let limiter = limiter(spec, &ManualClock::new(START));
+            assert!(limiter.try_acquire_at(1_u64, 4, START).is_allowed());
+            let now = START + wait;
+            assert!(limiter.try_acquire_at(1_u64, 6, now).is_allowed(), "{spec}");
+            let mut turns = [2, 3, 1].map(|cost| waiting(&limiter, 1, cost, now));
+            let look = limiter.peek_at(1_u64, 0, now);
+            let denied = limiter.try_acquire_at(1_u64, 1, now);
+            assert_eq!((look.remaining(), denied.remaining()), (0, 0));
+            assert_eq!(look.next_after(), denied.next_after(), "{spec}");
+            assert_eq!(Some(look.next_after()), denied.retry_after(), "{spec}: one behind them");
+            let then = now + look.next_after();
+            let before = Nanos::from_nanos(then.as_nanos() - 1);
+            for now in [before, then] {
+                // Each asks when it is due.
+                for turn in turns.iter_mut().filter(|turn| turn.due() <= now) {
+                    let progress = turn.poll_at(Waker::noop(), turn.due());
+                    assert!(matches!(progress, Progress::Granted(_)), "{spec}");
+                }
+                if now == before {
+                    assert_eq!(limiter.peek_at(1_u64, 0, now).remaining(), 0, "{spec}");
+                }
+            }
+            assert!(limiter.peek_at(1_u64, 0, then).remaining() > 0, "{spec}");
+        }
+    }
+}
+
+/// Who is refused for those who wait, or for the queue, is refused by no limit; the first of the queue by its
+/// limits alone, and who could never be granted by those that hold too little.
+#[test]
+fn limits_refuse_nobody_who_stands_behind_others() {
+    let refused_by = |decision: &Decision| [0, 1, 2].map(|place| decision.refused_by(place));
+    let (none, second) = ([false; 3], Duration::from_secs(1));
+    let policy = |specs: [&str; 2]| Policy::parse(specs).expect("limits");
+    let rules = policy(["4/s", "2 per 4s"]);
+    let limiter = Limiter::builder(rules).max_waiters_per_key(2).build().expect("a limiter");
+    assert!(limiter.try_acquire_at("k", 2, START).is_allowed());
+    let denied = limiter.try_acquire_at("k", 1, START);
+    assert_eq!((denied.denial(), denied.limit()), (Some(Denial::Limit), Some(1)));
+    assert_eq!(refused_by(&denied), [false, true, false]);
+
+    let wait = |cost, within| limiter.enqueue_at("k", cost, within, START);
+    let Ok(Queued::Waiting(mut first)) = wait(1, Some(10 * second)) else { panic!() };
+    let denied = limiter.try_acquire_at("k", 1, START);
+    assert_eq!((denied.denial(), refused_by(&denied)), (Some(Denial::Queued), none));
+    let late = wait(1, Some(second)).expect_err("too late");
+    assert_eq!((late.denial(), refused_by(&late)), (Some(Denial::Queued), none));
+    let never = wait(3, None).expect_err("above the second");
+    assert_eq!((never.is_never(), never.denial()), (true, Some(Denial::Limit)));
+    assert_eq!(refused_by(&never), [false, true, false]);
+
+    let Ok(Queued::Waiting(mut last)) = wait(1, Some(10 * second)) else { panic!() };
+    let full = wait(1, None).expect_err("two wait");
+    assert_eq!((full.denial(), refused_by(&full)), (Some(Denial::QueueFull), none));
+
+    // Both are told that it takes too long by the new rules.
+    limiter.set_rules_at(policy(["4/s", "2/h"]), START).expect("rules");
+    let told = |turn: &mut Turn<'_>| match turn.poll_at(Waker::noop(), START) {
+        Progress::Refused(decision) => (decision.denial(), decision.limit(), refused_by(&decision)),
+        other => panic!("{other:?}"),
+    };
+    let (denial, _, by) = told(&mut last);
+    assert_eq!((denial, by), (Some(Denial::Queued), none));
+    let by_second = [false, true, false];
+    assert_eq!(told(&mut first), (Some(Denial::Limit), Some(1), by_second));
+}
+
 /// Counts its calls.
 #[derive(Default)]
 struct Count(AtomicU64);

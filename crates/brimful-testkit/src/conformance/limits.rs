@@ -1,6 +1,8 @@
 //! One key, one limit.
 
-use super::{Factory, KEY, Subject, drain, each, later, made, millis, one_earlier, secs};
+use super::{
+    Factory, KEY, Subject, check_next, drain, each, later, made, millis, one_earlier, secs,
+};
 use crate::Outcome;
 use brimful::Nanos;
 
@@ -91,6 +93,46 @@ pub(super) fn hints_are_tight(make: Factory<'_>) {
             now = then;
         }
         assert!(denials >= 10, "{spec}: only {denials} denials");
+    }
+}
+
+/// After charges, on denials and to looks, from the first token spent until nothing is owed any more.
+pub(super) fn the_next_token_is_told(make: Factory<'_>) {
+    // Sevenths of a second are not whole nanoseconds.
+    for spec in each("10 per 7s").chain(["3 per 7s burst 10".into(), "7/min burst 10".into()]) {
+        let subject = made(make, &[&spec]);
+        assert_eq!(subject.peek_at(KEY, 0, millis(69_999)).next_after, 0, "{spec}: it is full");
+        for (cost, ms) in
+            [(3, 70_000), (2, 71_500), (7, 71_501), (1, 74_250), (11, 75_000), (3, 76_999)]
+        {
+            let answer = subject.acquire_at(KEY, cost, millis(ms));
+            check_next(&*subject, &answer, millis(ms));
+            if answer.allowed {
+                // By a reading before this change it is as much longer as that is back.
+                let early = subject.peek_at(KEY, 0, millis(ms - 1_000));
+                assert_eq!(early.remaining, answer.remaining, "{spec}");
+                assert_eq!(early.next_after, answer.next_after + SECOND, "{spec}");
+                check_next(&*subject, &early, millis(ms - 1_000));
+            }
+        }
+        let (mut now, mut looks) = (millis(76_999), 0);
+        loop {
+            let look = subject.peek_at(KEY, 0, now);
+            check_next(&*subject, &look, now);
+            if look.next_after == 0 {
+                assert_eq!((look.remaining, look.reset_after), (10, 0), "{spec}");
+                break;
+            }
+            assert!(look.next_after <= look.reset_after, "{spec}");
+            // The wait for as much as is left, and one more, is the same.
+            let denied = subject.acquire_at(KEY, look.remaining + 1, now);
+            assert_eq!(denied.retry, Some(look.next_after), "{spec}");
+            assert_eq!(denied.next_after, look.next_after, "{spec}");
+            looks += 1;
+            now = later(now, look.next_after);
+        }
+        let steps = if spec.ends_with("fixed-window") { 1 } else { 3 };
+        assert!(looks >= steps, "{spec}: only {looks} steps");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Several keys, several limits, and words.
 
-use super::{Factory, KEY, drain, each, made, secs};
+use super::{Factory, KEY, check_next, drain, each, later, made, secs};
 use crate::trace::{self, Cursor, Keys, SplitMix64, Trace, Verb};
 use crate::{KeyedModel, Outcome};
 use brimful::{Algorithm, Policy};
@@ -73,6 +73,90 @@ pub(super) fn the_limit_that_decided_is_named(make: Factory<'_>) {
     subject.acquire_at(KEY, 3, now);
     let answer = subject.acquire_at(KEY, 3, now);
     assert_eq!((answer.limit, answer.retry), (Some(0), Some(1_000_000_000)), "the first of equals");
+}
+
+/// More is left when all limits that have just the least have more; never, while one of them is full.
+pub(super) fn the_next_token_of_several(make: Factory<'_>) {
+    let second = 1_000_000_000;
+    let now = secs(6_000);
+    let subject = made(make, &["10/s burst 5", "4 per 8s", "4 per 20s"]);
+    let answer = subject.acquire_at(KEY, 2, now);
+    assert_eq!((answer.remaining, answer.next_after), (2, 5 * second), "the slower of two");
+    assert_eq!(check_next(&*subject, &answer, now), 3);
+    let then = later(now, 5 * second);
+    let look = subject.peek_at(KEY, 0, then);
+    assert_eq!((look.remaining, look.next_after), (3, 5 * second), "the quick one is full");
+    check_next(&*subject, &look, then);
+
+    // Both have 3, and one of them never has more.
+    let subject = made(make, &["3/s", "10/h"]);
+    subject.acquire_at(KEY, 3, now);
+    subject.acquire_at(KEY, 3, later(now, second));
+    let answer = subject.acquire_at(KEY, 1, later(now, 2 * second));
+    assert_eq!((answer.remaining, answer.next_after), (2, second / 3 + 1));
+    let look = subject.peek_at(KEY, 0, later(now, 3 * second));
+    assert_eq!((look.remaining, look.next_after), (3, 0));
+    assert!(look.reset_after > 0);
+    check_next(&*subject, &look, later(now, 3 * second));
+
+    // Drawn ones, from full to full.
+    let mut rng = SplitMix64::new(12);
+    let (mut told, mut full) = (0, 0);
+    for round in 0..50 {
+        let policy = drawn(&mut rng, round);
+        let subject = make(&policy);
+        let mut cursor = Cursor::forward(secs(1_000_000_000));
+        for (_, op) in Trace::new(rng.next_u64(), Keys::Uniform(1), &policy).take(60) {
+            let (verb, amount, now) = cursor.next(op);
+            if verb != Verb::Acquire {
+                continue;
+            }
+            let answer = subject.acquire_at(KEY, amount, now);
+            cursor.saw(amount, &answer);
+            // (What ends beyond the last time that can be counted cannot be tried.)
+            if answer.reset_after < 1 << 62 {
+                check_next(&*subject, &answer, now);
+                *if answer.next_after > 0 { &mut told } else { &mut full } += 1;
+            }
+        }
+    }
+    assert!(told > 500 && full > 10, "{told} told, {full} full");
+}
+
+/// On a denial by limits those that would refuse the cost alone, and nobody else; else none.
+pub(super) fn all_that_refuse_are_named(make: Factory<'_>) {
+    let now = secs(6_000);
+    let limits = ["4/s", "4/min fixed-window", "8/h sliding-log", "6/min sliding-window"];
+    let subject = made(make, &limits);
+    let alone = limits.map(|limit| made(make, &[limit]));
+    let mut seen = std::collections::BTreeSet::new();
+    for second in 0..200 {
+        let now = later(now, second * 1_000_000_000);
+        for cost in [0, 1, 3, 5, 7, 9, 2] {
+            let answer = subject.acquire_at(KEY, cost, now);
+            // Each alone is charged what all admitted.
+            let refusing =
+                alone.iter().enumerate().filter(|(_, one)| !one.peek_at(KEY, cost, now).allowed);
+            let places = crate::outcome::places(refusing.map(|(place, _)| place));
+            assert_eq!(answer.refused_by, places, "{cost} at second {second}");
+            assert_eq!(answer.allowed, places == 0, "{cost} at second {second}");
+            if answer.allowed {
+                alone.iter().for_each(|one| assert!(one.acquire_at(KEY, cost, now).allowed));
+            } else {
+                let decided = answer.limit.expect("one of them decided");
+                assert!(places >> decided & 1 == 1, "{cost} at second {second}");
+            }
+            seen.insert(places);
+        }
+    }
+    assert!(seen.len() >= 8, "{seen:?}");
+
+    // All eight that a policy can have.
+    let specs = [1, 2, 3, 4, 5, 6, 7, 8].map(|tokens| format!("l{tokens}: {tokens}/min"));
+    let subject = made(make, &specs.each_ref().map(String::as_str));
+    assert_eq!(subject.peek_at(KEY, 9, now).refused_by, 0b1111_1111);
+    assert_eq!(subject.peek_at(KEY, 5, now).refused_by, 0b0000_1111);
+    assert_eq!(subject.peek_at(KEY, 1, now).refused_by, 0);
 }
 
 pub(super) fn unlimited_and_blocked(make: Factory<'_>) {

@@ -169,8 +169,10 @@ impl Draw<'_> {
             Answer::Given(given) => Answer::Given(given ^ 1),
             Answer::Decision(outcome) => {
                 let mut told: Outcome = outcome;
-                match self.rng.below(4) {
+                match self.rng.below(6) {
                     0 => told.remaining ^= 1,
+                    4 => told.next_after ^= 1,
+                    5 => told.refused_by ^= 1,
                     1 => told.reset_after ^= 1,
                     2 => told.retry = told.retry.map(|wait| wait + 1),
                     _ => told.allowed = !told.allowed,

@@ -119,7 +119,10 @@ impl Bucket {
             retry: (!allowed).then(|| wanted - at - self.brim + behind),
             never: false,
             reset_after: if owed == 0 { 0 } else { owed + behind },
+            // The time until the token after the last whole one: never longer than one takes.
+            next_after: if owed == 0 { 0 } else { (owed - 1) % self.token + 1 + behind },
             limit: Some(0),
+            refused_by: u8::from(!allowed),
         };
         (outcome, state)
     }

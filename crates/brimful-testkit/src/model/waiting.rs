@@ -169,7 +169,7 @@ impl WaitingModel {
         }
         if self.waiters.len() >= self.places {
             let first = self.dues(now).first().map_or(wait, |due| after(*due, now));
-            let outcome = Outcome { retry: Some(first), ..answer.outcome };
+            let outcome = Outcome { retry: Some(first), refused_by: 0, ..answer.outcome };
             return Enqueued::Refused(Answer { outcome, denial: Some(Denial::QueueFull) });
         }
         let (id, due) = (self.number(), later(now, wait));
@@ -321,6 +321,7 @@ impl WaitingModel {
     fn stand_back(&self, cost: u64, now: Nanos) -> Answer {
         let (then, at, _) = self.then(now);
         let own = then.peek(cost, at);
+        let left = then.peek(0, at);
         let before = u128::from(at.as_nanos()) - u128::from(now.as_nanos());
         let first = self.state.peek(self.waiters[0].cost, now);
         let outcome = Outcome {
@@ -331,7 +332,10 @@ impl WaitingModel {
                 false => Some((own.retry.unwrap_or(0) + before).max(1)),
             },
             never: own.never,
-            reset_after: then.peek(0, at).reset_after + before,
+            reset_after: left.reset_after + before,
+            // At `at` all are granted; what they leave is free, and nothing is before.
+            next_after: before + if left.remaining > 0 { 0 } else { left.next_after },
+            refused_by: if own.never { own.refused_by } else { 0 },
             limit: if own.allowed { first.limit } else { own.limit },
         };
         let denial = if own.never { Denial::Limit } else { Denial::Queued };

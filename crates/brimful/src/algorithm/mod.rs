@@ -73,6 +73,9 @@ pub(crate) struct Figures {
     pub(crate) remaining: u64,
     /// Nanoseconds until the limit is as good as new if nothing more is spent.
     pub(crate) reset_after: u128,
+    /// Nanoseconds until one token more is left if nothing more is spent; zero when these are all that the
+    /// limit holds.
+    pub(crate) next_after: u64,
 }
 
 /// How much a level owes: the order in which full stores choose their victims.
@@ -337,7 +340,10 @@ impl Machine {
     /// The figures of a settled level.
     pub(crate) fn figures(&self, settled: u128, at: Moment, arena: &Arena) -> Figures {
         let (remaining, reset_after) = match self {
-            Self::TokenBucket(bucket) => (bucket.remaining(settled), bucket.reset_after(settled)),
+            Self::TokenBucket(bucket) => {
+                let (remaining, next_after) = bucket.left(settled);
+                return Figures { remaining, reset_after: bucket.reset_after(settled), next_after };
+            }
             Self::FixedWindow(window) => {
                 let count = count(settled);
                 (window.remaining(count), window.reset_after(count, at))
@@ -351,7 +357,13 @@ impl Machine {
                 (window.remaining(counts, at), window.reset_after(counts, at))
             }
         };
-        Figures { remaining, reset_after }
+        // What is left is the largest cost that is admitted, so one more is left when the next one is.
+        let next_after = match self.verdict(settled, remaining.saturating_add(1), at, arena) {
+            // At most two windows.
+            Verdict::Wait(wait) => u64::try_from(wait).unwrap_or(u64::MAX),
+            Verdict::Never | Verdict::Admit => 0,
+        };
+        Figures { remaining, reset_after, next_after }
     }
 
     /// The figures that a settled level will have once `cost`, which it admits, is charged.
@@ -367,8 +379,11 @@ impl Machine {
             Self::FixedWindow(window) => window.charge(count(settled), cost).into(),
             Self::SlidingWindow(window) => window.charge(Counts::unpack(settled), cost).pack(),
             Self::SlidingLog(log) => {
-                let remaining = log.remaining(Handle::unpack(settled)).saturating_sub(cost);
-                return Figures { remaining, reset_after: log.width().into() };
+                let runs = Handle::unpack(settled);
+                let remaining = log.remaining(runs).saturating_sub(cost);
+                let reset_after = log.width().into();
+                let next_after = log.first_expiry(runs, at, arena);
+                return Figures { remaining, reset_after, next_after };
             }
         };
         self.figures(charged, at, arena)

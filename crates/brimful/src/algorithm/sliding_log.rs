@@ -291,6 +291,11 @@ impl SlidingLog {
         if log.total == 0 { 0 } else { self.time_left(&arena.run(log.newest), at).into() }
     }
 
+    /// Nanoseconds until the first run expires, once one more is appended to the log.
+    pub(crate) fn first_expiry(&self, log: Handle, at: Moment, arena: &Arena) -> u64 {
+        if log.total == 0 { self.width } else { self.time_left(&arena.run(log.oldest), at) }
+    }
+
     pub(crate) fn owed(&self, log: Handle) -> Owed {
         Owed { share: share(log.total.into(), self.limit.into()), tokens: log.total.into() }
     }

@@ -95,9 +95,17 @@ impl TokenBucket {
         self.brim
     }
 
-    pub(crate) fn remaining(&self, debt: u128) -> u64 {
-        let (left, _) = divided(self.brim.saturating_sub(debt), self.token);
-        u64::try_from(left).unwrap_or(u64::MAX)
+    /// Whole tokens left, and nanoseconds until one more is; zero when the bucket is full.
+    #[inline]
+    pub(crate) fn left(&self, debt: u128) -> (u64, u64) {
+        let (left, rest) = divided(self.brim.saturating_sub(debt), self.token);
+        let left = u64::try_from(left).unwrap_or(u64::MAX);
+        if left == self.capacity {
+            return (left, 0);
+        }
+        // What is missing of a token, of which `rest` is a part; rounded up. The sum is below 2^55 + 2^40.
+        let missing = self.token.get().wrapping_sub(rest);
+        (left, missing.wrapping_add(self.refill.get()).wrapping_sub(1) / self.refill)
     }
 
     pub(crate) fn reset_after(&self, debt: u128) -> u128 {

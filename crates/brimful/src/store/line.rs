@@ -222,15 +222,14 @@ impl Line {
 
     /// When the first is granted.
     pub(super) fn first_due(&self, scene: &Scene<'_>) -> Option<Nanos> {
-        let Scene { plan, state, now, arena } = scene;
         let first = self.waiters.front()?;
-        let wait = plan.decide(state, first.cost, *now, arena).decision.retry_after()?;
-        Some(*now + wait)
+        Some(scene.now + first.alone(scene).retry_after()?)
     }
 
-    /// Whether that one is the first.
-    pub(super) fn is_first(&self, id: u64) -> bool {
-        self.waiters.front().is_some_and(|first| first.id == id)
+    /// What its limits say to that one, if it is the first, so that nobody else is in its way.
+    pub(super) fn first(&self, scene: &Scene<'_>, id: u64) -> Option<Decision> {
+        let first = self.waiters.front().filter(|first| first.id == id)?;
+        Some(first.alone(scene))
     }
 
     fn place(&self, id: u64) -> Option<usize> {
@@ -269,6 +268,13 @@ fn without_memory(plan: &Plan) -> Decision {
     Decision::store_full(span(plan.longest_period().max(1).into()), plan.origin)
 }
 
+impl Waiter {
+    /// What its limits say, as if nobody else waited.
+    fn alone(&self, Scene { plan, state, now, arena }: &Scene<'_>) -> Decision {
+        plan.decide(state, self.cost, *now, arena).decision
+    }
+}
+
 impl End {
     /// Whether one more can be added, whatever it costs.
     fn has_room(&self, plan: &Plan) -> bool {
@@ -279,34 +285,46 @@ impl End {
     fn add(&mut self, plan: &Plan, cost: u64) -> bool {
         // A clock that was stepped back counts from the first denial on; then the wait is exact.
         for _ in 0..2 {
-            let step = plan.decide(&self.state, cost, self.at, &self.arena);
-            if step.ruling.is_written() && step.ruling.runs <= self.arena.room() {
-                plan.apply(&mut self.state, &step.ruling, &mut self.arena);
+            let ruling = plan.rule(&self.state, cost, self.at, &self.arena);
+            // Said of the state as it is before.
+            let denied = match ruling.is_admitted() {
+                true => None,
+                false => Some(plan.decision(&ruling, cost, &self.arena)),
+            };
+            if ruling.is_written() && ruling.runs <= self.arena.room() {
+                plan.apply(&mut self.state, &ruling, &mut self.arena);
             }
-            match step.decision.retry {
-                Retry::Now => return true,
-                Retry::Never => return false,
-                Retry::After(wait) => {
-                    self.at = self.at + wait;
-                    self.limit = self.limit.or(step.decision.limit);
-                }
-            }
+            let Some(denied) = denied else { return true };
+            let Some(wait) = denied.retry_after() else { return false };
+            self.at = self.at + wait;
+            self.limit = self.limit.or(denied.limit);
         }
         false
     }
 
     /// What one more is told at `now`.
     fn say(&self, plan: &Plan, cost: u64, now: Nanos) -> Decision {
-        let decide = |cost| plan.decide(&self.state, cost, self.at, &self.arena).decision;
-        let Decision { retry, limit: own, .. } = decide(cost);
-        // Without its own cost, which is not charged.
-        let reset_after = decide(0).reset_after;
+        let ruling = plan.rule(&self.state, cost, self.at, &self.arena);
+        // What is left then is told without its own cost, which is not charged.
+        let left = match ruling.is_admitted() {
+            true => plan.decide(&self.state, 0, self.at, &self.arena).decision,
+            false => plan.decision(&ruling, cost, &self.arena),
+        };
+        let Decision { retry, limit: own, refused_by, .. } = left;
         let before = self.at.since(now);
+        let before_ns = self.at.nanos_since(now);
         let decision = Decision {
             retry,
             // Those who wait have a claim to all of them.
             remaining: 0,
-            reset_after: reset_after.saturating_add(before),
+            reset_after: left.reset_after.saturating_add(before),
+            // What they leave can be spent as soon as the last of them is granted.
+            next_after_ns: match left.remaining {
+                0 => left.next_after_ns.saturating_add(before_ns),
+                _ => before_ns,
+            },
+            // It is they who are in its way.
+            refused_by: 0,
             limit: if retry == Retry::Now { self.limit } else { own },
             denial: Some(Denial::Queued),
             would_deny: false,
@@ -314,7 +332,7 @@ impl End {
         };
         match retry {
             _ if cost == 0 => Decision { retry: Retry::Now, denial: None, ..decision },
-            Retry::Never => Decision { denial: Some(Denial::Limit), ..decision },
+            Retry::Never => Decision { denial: Some(Denial::Limit), refused_by, ..decision },
             Retry::Now => Decision { retry: Retry::After(before.max(span(1))), ..decision },
             Retry::After(wait) => {
                 Decision { retry: Retry::After(wait.saturating_add(before)), ..decision }

@@ -72,7 +72,8 @@ impl Visit<'_, '_> {
         if !is_room || !beside.claim_waiter(told) {
             let first = line.first_due(scene).map_or(after, |due| due.since(scene.now));
             let retry = Retry::After(first.max(span(1)));
-            return Err(Decision { retry, denial: Some(Denial::QueueFull), ..denied });
+            let denial = Some(Denial::QueueFull);
+            return Err(Decision { retry, denial, refused_by: 0, ..denied });
         }
         let id = beside.number();
         let due = scene.now + after;
@@ -105,11 +106,16 @@ impl Visit<'_, '_> {
         if due <= until {
             return Ok(Progress::Waits(due));
         }
-        let denial = if self.line.is_first(id) { Denial::Limit } else { Denial::Queued };
         let retry = Retry::After(due.since(self.scene.now).max(span(1)));
-        let denied = self.line.deny(&self.scene, 1);
+        let denied = Decision { retry, ..self.line.deny(&self.scene, 1) };
+        let told = match self.line.first(&self.scene, id) {
+            Some(Decision { limit, refused_by, .. }) => {
+                Decision { denial: Some(Denial::Limit), limit, refused_by, ..denied }
+            }
+            None => Decision { denial: Some(Denial::Queued), ..denied },
+        };
         self.told.drop_later(self.line.leave(id));
-        Ok(Progress::Told(Decision { retry, denial: Some(denial), ..denied }))
+        Ok(Progress::Told(told))
     }
 
     /// Lets one who waits go, with what it was granted.

@@ -35,8 +35,8 @@ fn a_fraction_is_rounded_up_to_a_tick() {
     assert!(thirds.acquire(1, Nanos::from_nanos(50)).allowed);
     let sevenths = policy(&["a: 1 per 7ns burst 2"]);
     let now = Nanos::from_nanos(50);
-    assert_eq!(thirds.acquire_by(&sevenths, 0, now), allowed(1, 5));
-    assert_eq!(thirds.acquire_by(&sevenths, 2, now), denied(1, 5, 5));
+    assert_eq!(thirds.acquire_by(&sevenths, 0, now), allowed(1, 5, 5));
+    assert_eq!(thirds.acquire_by(&sevenths, 2, now), denied(1, 5, 5, 5));
     assert!(thirds.acquire(2, Nanos::from_nanos(55)).allowed);
 }
 
@@ -49,7 +49,7 @@ fn a_bucket_keeps_its_fraction_by_order_too() {
     let mut model = model(&["3 per 10ns"]);
     assert!(model.acquire(1, Nanos::from_nanos(50)).allowed);
     let now = Nanos::from_nanos(52);
-    assert_eq!(model.acquire_by(&policy(&["1 per 7ns"]), 0, now), allowed(0, 1));
+    assert_eq!(model.acquire_by(&policy(&["1 per 7ns"]), 0, now), allowed(0, 1, 1));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn other_algorithms_keep_the_fraction() {
     let mut model = model(&["20/min fixed-window"]);
     assert!(model.acquire(6, secs(60)).allowed);
     let log = policy(&["10/min sliding-log"]);
-    assert_eq!(model.acquire_by(&log, 8, secs(90)), denied(7, MINUTE, MINUTE));
+    assert_eq!(model.acquire_by(&log, 8, secs(90)), denied(7, MINUTE, MINUTE, MINUTE));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn the_old_tolerance_settles_and_the_new_one_decides() {
     assert_eq!(changed.last(), Some(secs(100)));
     // A twelfth of 10 tokens.
     let owed = SECOND.div_ceil(12);
-    assert_eq!(model.acquire_by(&new, 10, secs(80)), denied(9, owed, owed));
+    assert_eq!(model.acquire_by(&new, 10, secs(80)), denied(9, owed, owed, owed));
     assert_eq!(model.last(), Some(secs(80)));
     // And the other way about the old limits see a step.
     assert_eq!(model.changed(&old, secs(60)).last(), Some(secs(60)));
