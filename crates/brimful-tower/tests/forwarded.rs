@@ -68,7 +68,12 @@ fn runner(cases: u32) -> TestRunner {
 #[test]
 fn any_bytes_give_the_client_of_the_slower_reading() {
     let bytes = prop::collection::vec(any::<u8>(), 0..200);
-    runner(2_000).run(&bytes, |bytes| Ok(any_headers::check(&bytes))).expect("the same client");
+    runner(2_000)
+        .run(&bytes, |bytes| {
+            any_headers::check(&bytes);
+            Ok(())
+        })
+        .expect("the same client");
 }
 
 #[test]
@@ -79,7 +84,8 @@ fn any_pieces_give_the_client_of_the_slower_reading() {
         .run(&from_a_peer, |(peer, pieces)| {
             let mut bytes = vec![peer];
             bytes.extend(pieces.concat().bytes());
-            Ok(any_headers::check(&bytes))
+            any_headers::check(&bytes);
+            Ok(())
         })
         .expect("the same client");
 }

@@ -59,9 +59,8 @@ fn before_string(mut left: &[u8]) -> Option<&[u8]> {
     loop {
         let (byte, before) = left.split_last()?;
         left = before;
-        // Each run of `\` is counted once, for the mark behind it.
-        let escapes = || before.iter().rev().take_while(|byte| **byte == b'\\').count();
-        if *byte == b'"' && escapes().is_multiple_of(2) {
+        // A string begins behind a `=`, so that no run of `\` has to be counted.
+        if *byte == b'"' && before.last() != Some(&b'\\') {
             return Some(left);
         }
     }
