@@ -209,8 +209,7 @@ impl Label {
     fn push(&mut self, letter: char) -> fmt::Result {
         let start = usize::from(self.length);
         let end = start.saturating_add(letter.len_utf8());
-        let place = self.bytes.get_mut(start..end).filter(|_| !self.is_cut);
-        let (Some(place), Ok(length)) = (place, u8::try_from(end)) else {
+        let (Some(place), Ok(length)) = (self.bytes.get_mut(start..end), u8::try_from(end)) else {
             self.is_cut = true;
             return Err(fmt::Error);
         };

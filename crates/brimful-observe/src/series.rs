@@ -65,6 +65,7 @@ impl<T: Default> Series<T> {
 
     /// The row in which that pair is counted.
     pub(crate) fn row(&self, scope: &str, policy: &str) -> &Row<T> {
+        let policy = if policy.len() > LONGEST_NAME { OTHERS } else { policy };
         let hash = self.hash(scope, policy);
         match self.find(scope, policy, hash) {
             Ok(row) => row,
@@ -109,7 +110,7 @@ impl<T: Default> Series<T> {
 
     #[cold]
     fn add(&self, scope: &str, policy: &str, hash: u64) -> &Row<T> {
-        if scope.len().max(policy.len()) > LONGEST_NAME || self.full.get().is_some() {
+        if scope.len() > LONGEST_NAME || self.full.get().is_some() {
             return self.other(scope);
         }
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);

@@ -57,7 +57,7 @@ fn names_are_bounded_and_sums_stay_right() {
             _ => format!("s{}", numbers.below(1_000)),
         };
         let policy =
-            if step % 50 == 49 { long.clone() } else { format!("p{}", numbers.below(5_000)) };
+            if step % 50 == 7 { long.clone() } else { format!("p{}", numbers.below(5_000)) };
         counters.observe(&Event::new(&scope, &policy, Outcome::Denied).cost(3));
         *by_scope.entry(scope).or_default() += 3;
     }
@@ -81,6 +81,18 @@ fn names_are_bounded_and_sums_stay_right() {
     }
     assert_eq!(sum("api"), 1);
     assert!(named.contains(&&("api", "late but declared")));
+}
+
+#[test]
+fn a_policy_with_too_long_a_name_is_one_of_the_others_of_its_scope() {
+    let counters = Counters::with_max_series(10);
+    let [fits, long] = [256, 257].map(|length| "x".repeat(length));
+    for (scope, policy) in [("api", &long), ("api", &fits), (&long, &fits), ("api", &long)] {
+        counters.observe(&Event::new(scope, policy, Outcome::Admitted));
+    }
+    let counted = counters.snapshot();
+    let rows: Vec<_> = counted.iter().map(|c| (&*c.scope, &*c.policy, c.requests)).collect();
+    assert_eq!(rows, [("api", "others", 2), ("api", &*fits, 1), ("others", "others", 1)]);
 }
 
 #[test]
