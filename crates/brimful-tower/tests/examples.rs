@@ -3,7 +3,8 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use tonic::Code;
@@ -19,6 +20,8 @@ const REQUESTS: usize = 50;
 /// An example that runs on a port of its own, and is ended in any case.
 struct Example {
     child: Child,
+    /// Open while it runs, as who writes to a closed one ends.
+    said: Option<BufReader<ChildStdout>>,
     address: SocketAddr,
 }
 
@@ -29,13 +32,20 @@ impl Example {
             program.exists(),
             "`cargo build -p brimful-tower --example {name}` makes {program:?}"
         );
-        let mut child = Command::new(&program);
-        let mut child = child.arg("0").stdout(Stdio::piped()).spawn().expect("a process");
-        let stdout = child.stdout.take().expect("its output");
-        // What it says first, or nothing when it ended.
-        let said = BufReader::new(stdout).lines().next();
-        let mut example = Self { child, address: SocketAddr::from(([0; 4], 0)) };
-        let said = said.expect("a line").expect("text");
+        let mut command = Command::new(&program);
+        let mut child = command.arg("0").stdout(Stdio::piped()).spawn().expect("a process");
+        let mut said = BufReader::new(child.stdout.take().expect("its output"));
+        let mut example = Self { child, said: None, address: SocketAddr::from(([0; 4], 0)) };
+        let (send, receive) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = said.read_line(&mut line).map(|_| line);
+            send.send((read, said))
+        });
+        let (line, said) = receive.recv_timeout(PATIENCE).expect("a line in time");
+        example.said = Some(said);
+        // Nothing when it ended.
+        let said = line.expect("text");
         let address =
             said.strip_prefix("listening on http://").and_then(|rest| rest.split(';').next());
         example.address = address.and_then(|text| text.parse().ok()).expect("an address");

@@ -61,7 +61,7 @@ fn told(status: &Status) -> (Code, Option<Duration>, Vec<String>) {
 fn who_waits_as_long_as_retry_info_says_is_served() {
     run(async {
         for (spec, name) in [
-            ("1/min burst 1", "1/min burst 1"),
+            ("1/min burst 1", "1/min"),
             ("3 per 10s", "3 per 10s"),
             ("calls: 7/s burst 2", "calls"),
             ("1/day", "1/day"),
