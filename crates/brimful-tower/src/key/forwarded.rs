@@ -9,10 +9,7 @@
 
 use std::net::IpAddr;
 
-use super::node::{read, trim};
-
-/// Room for the longest address with brackets and a port: 53 bytes.
-const LONGEST: usize = 64;
+use super::node::{LONGEST, read, trim};
 
 /// What each element of one line is `for`, from right to left; `None` for one that cannot be read. Empty elements
 /// are left out. The work is linear in the length of the line.

@@ -2,12 +2,16 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// The longest address, in brackets and with a port, has 53 bytes; what is longer hides its port in a long name, and is
+/// not read.
+pub(super) const LONGEST: usize = 64;
+
 /// Reads `198.51.100.7`, `198.51.100.7:50001`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:443`. An address in
 /// a zone (`fe80::1%eth0`) means nothing on another machine: it cannot be read.
 ///
 /// An IPv4 address mapped into IPv6 is the IPv4 address.
 pub(super) fn read(bytes: &[u8]) -> Option<IpAddr> {
-    let text = str::from_utf8(bytes).ok()?;
+    let text = str::from_utf8(bytes).ok().filter(|text| text.len() <= LONGEST)?;
     if let Some(bracketed) = text.strip_prefix('[') {
         let (address, after) = bracketed.split_once(']')?;
         let address: Ipv6Addr = address.parse().ok()?;

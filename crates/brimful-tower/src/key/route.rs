@@ -21,7 +21,7 @@ pub struct RouteTemplate(pub Arc<str>);
 /// Never the path itself: each `/verify/000001` would be a budget of its own. The template is a [`RouteTemplate`], or
 /// axum's `MatchedPath` (with the feature `axum`). axum knows it once it has routed: put the limit on the router that
 /// has the routes, with `Router::route_layer`, or with `Router::layer`, which also covers what no route matched.
-/// It is not known around a `Router::nest`, only inside.
+/// It is known around a `Router::nest` too, but not around a `Router::nest_service`.
 ///
 /// ```
 /// use brimful::Key;

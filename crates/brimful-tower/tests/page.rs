@@ -1,0 +1,15 @@
+//! README and `docs/http.md` show the example as it is. (The testkit compiles both.)
+
+use std::path::Path;
+
+#[test]
+fn the_pages_show_the_example_as_it_is() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).expect(path);
+    let example = read("crates/brimful-tower/examples/axum.rs");
+    assert!(example.lines().count() <= 60, "more than a page");
+    let block = format!("`cargo run --example axum` runs this:\n\n```rust,no_run\n{example}```\n");
+    for page in ["README.md", "docs/http.md"] {
+        assert!(read(page).contains(&block), "{page} does not show examples/axum.rs");
+    }
+}
