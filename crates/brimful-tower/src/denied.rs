@@ -63,11 +63,7 @@ impl<'a> Denied<'a> {
         let (decision, policy) = (self.decision(), self.policy());
         let limits = policy.map_or(&[][..], Policy::limits).iter().enumerate();
         limits
-            .filter(move |(place, _)| {
-                decision.is_some_and(|decision| {
-                    decision.is_denied() && decision.limit() == Some(*place)
-                })
-            })
+            .filter(move |(place, _)| decision.is_some_and(|decision| decision.refused_by(*place)))
             .map(|(_, limit)| limit.name())
     }
 

@@ -116,7 +116,7 @@ fn policies(told: &[Told], unit: Option<&str>) -> String {
 fn limits(told: &[Told]) -> String {
     let mut text = String::new();
     for (name, told, _) in items(told).filter(|(_, told, limit)| told.limit() == Some(*limit)) {
-        let (r, t) = (told.remaining().min(MOST), secs(told.decision.reset_after()).min(MOST));
+        let (r, t) = (told.remaining().min(MOST), secs(told.decision.next_after()).min(MOST));
         item(&mut text, name, format_args!("r={r}"), format_args!(";t={t}"));
     }
     text
