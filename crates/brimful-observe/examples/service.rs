@@ -17,11 +17,15 @@ struct Service<O> {
 impl<O: Observer> Service<O> {
     fn ask(&self, client: &str, cost: u64) -> Decision {
         let decision = self.limiter.try_acquire_n(client, cost);
-        let policy = self.limiter.policy_of(&decision);
+        let outcome = Outcome::of(&decision);
+        let policy = match outcome {
+            Outcome::WouldDeny => self.limiter.shadow_of(&decision),
+            _ => self.limiter.policy_of(&decision),
+        };
         let name = policy.as_ref().map_or("", |policy| policy.name());
         client.with_key(|key| {
-            let event = Event::new("api", name, Outcome::of(&decision)).cost(cost).key(key);
-            self.observer.observe(&event.decision(&decision));
+            let event = Event::new("api", name, outcome).cost(cost).key(key).decision(&decision);
+            self.observer.observe(&event);
         });
         decision
     }

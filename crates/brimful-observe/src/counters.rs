@@ -27,16 +27,18 @@ use crate::series::{OTHERS, Series};
 ///
 /// # What is counted
 ///
-/// The cost of a request is counted whole, with its outcome. So the tokens that were admitted are those that the
-/// limiter charged, and the tokens of all outcomes those that were asked for.
+/// The cost of a request is counted whole, with its outcome. So the tokens that were admitted were charged,
+/// those that were denied were not, and the tokens of all outcomes are those that were asked for. (A request
+/// that a policy on trial would have denied counts as that; it was charged if a policy is enforced beside the
+/// trial.)
 ///
 /// # Memory
 ///
 /// So many pairs of a scope and a policy have names of their own, those that came (or were
-/// [declared](Self::declare)) first; names of more than 256 bytes never do. Further policies of the
-/// same scope are counted together under the policy [`OTHERS`](Self::OTHERS) of that scope, and those of further
-/// scopes under the scope and policy of that name. So the sums over a scope that has names stay right. There are at most `2 n + 1` pairs, whatever requests
-/// bring (`names_are_bounded_and_sums_stay_right`).
+/// [declared](Self::declare)) first; names of more than 256 bytes never do. Further policies of the same scope
+/// are counted together under the policy [`OTHERS`](Self::OTHERS) of that scope, and those of further scopes
+/// under the scope and policy of that name. So the sums over a scope that has names stay right. There are at
+/// most `2 n + 1` pairs, whatever requests bring (`names_are_bounded_and_sums_stay_right`).
 ///
 /// # What it costs
 ///
@@ -100,8 +102,8 @@ impl Counters {
 
     /// What was counted, in order of scope, policy and outcome; outcomes that did not occur are left out.
     ///
-    /// Each number is right, but while others count, two of them may be of different moments: the tokens of a request may
-    /// be there and the request not.
+    /// Each number is right, but while others count, two of them may be of different moments: the tokens of a
+    /// request may be there and the request not.
     #[must_use]
     pub fn snapshot(&self) -> Vec<Count> {
         let mut counts = Vec::new();

@@ -31,8 +31,8 @@ use crate::series::Series;
 /// | `key` | what [`Redact`] says; missing unless one was [chosen](DenialsBuilder::key) |
 ///
 /// Of each scope, policy and outcome one event a second is written, after a burst of 5, unless the
-/// [builder](Self::builder) says otherwise; further names share as [`Counters`](crate::Counters) counts them. What
-/// nobody listens to is neither counted nor charged.
+/// [builder](Self::builder) says otherwise; further names share as [`Counters`](crate::Counters) counts them.
+/// What nobody listens to is neither counted nor charged.
 ///
 /// ```
 /// use brimful::{Limiter, Limit};

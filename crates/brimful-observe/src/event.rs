@@ -130,7 +130,9 @@ pub struct Event<'a> {
     /// Which layer or endpoint asked. One of a few names that the program chooses, not something that a
     /// request brings.
     pub scope: &'a str,
-    /// The name of the policy that decided; empty when none did.
+    /// The name of the policy that decided ([`Limiter::policy_of`](brimful::Limiter::policy_of)); when one on
+    /// trial would have denied, that of the trial ([`Limiter::shadow_of`](brimful::Limiter::shadow_of)). Empty
+    /// when none is known.
     pub policy: &'a str,
     /// What became of the request.
     pub outcome: Outcome,

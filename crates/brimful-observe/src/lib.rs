@@ -7,8 +7,8 @@
 //!
 //! # Who sees what
 //!
-//! Whoever asks a limiter tells an [`Observer`] of each request, as an [`Event`]. Several observers are one when they
-//! stand in a tuple or a `Vec`.
+//! Whoever asks a limiter tells an [`Observer`] of each request, as an [`Event`]. Several observers are one
+//! when they stand in a tuple or a `Vec`.
 //!
 //! | observer | keeps | feature |
 //! |---|---|---|
@@ -36,12 +36,14 @@
 //! # What it costs, and what is kept
 //!
 //! * **Memory is bounded, whatever requests bring.** Names are counted together beyond a number that is chosen
-//!   (`names_are_bounded_and_sums_stay_right`), and the list of keys takes its memory once (`memory_is_taken_once`).
-//! * **Keys are no labels.** Nobody keeps or writes a key unless the program makes a [`TopKeys`] or chooses so for the
-//!   events, and then it says what is shown of a key ([`Redact`]).
+//!   (`names_are_bounded_and_sums_stay_right`), and the list of keys takes its memory once
+//!   (`memory_is_taken_once`).
+//! * **Keys are no labels.** Nobody keeps or writes a key unless the program makes a [`TopKeys`] or chooses so
+//!   for the events, and then it says what is shown of a key ([`Redact`]).
 //! * **Counting a known name takes no lock** and allocates nothing (`counting_a_known_name_allocates_nothing`).
 //! * **Counts do not wrap** (`a_count_that_is_full_stays_full`).
-//! * **What is counted as admitted is what was charged** (`statistics_are_what_was_charged`).
+//! * **What is counted as admitted was charged, and what is counted as denied was not**
+//!   (`statistics_are_what_was_charged`).
 //!
 //! The crate knows nothing of HTTP, and starts no thread.
 //!

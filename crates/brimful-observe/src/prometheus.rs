@@ -40,11 +40,11 @@ use crate::event::Outcome;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Register one for all limiters of a registry: each metric may be described there only once. What each means is said
-/// in `docs/operators.md`.
+/// Register one for all limiters of a registry: each metric may be described there only once. What each means
+/// is said in `docs/operators.md`.
 ///
-/// Numbers are read when they are asked for; nothing is kept beside what limiters and counters keep. A limiter that is
-/// registered is not dropped before the registry.
+/// Numbers are read when they are asked for; nothing is kept beside what limiters and counters keep. A limiter
+/// that is registered is not dropped before the registry.
 #[derive(Debug, Default)]
 pub struct PrometheusMetrics {
     counters: Option<Arc<Counters>>,

@@ -15,13 +15,13 @@ use std::hash::Hasher as _;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Redact {
-    /// 16 hexadecimal digits of a hash, under a secret that is random for each observer. Nothing of the key is kept. Who
-    /// has a key can ask what it is shown as ([`TopKeys::shown`](crate::TopKeys::shown)); who has not, learns
-    /// nothing.
+    /// 16 hexadecimal digits of a hash, under a secret that is random for each observer. Nothing of the key is
+    /// kept. Who has a key can ask what it is shown as ([`TopKeys::shown`](crate::TopKeys::shown)); who has
+    /// not, learns nothing of it.
     Hash,
-    /// Parts of the key: the /24 network of an IPv4 address and the /48 of an IPv6 one, also when the address is
-    /// written as text; the first `chars` characters of other text, and as many bytes. (So what is shorter is shown
-    /// whole.) Numbers, of which no part says less, are hashed.
+    /// Parts of the key: the /24 network of an IPv4 address and the /48 of an IPv6 one, also when the address
+    /// is written as text; the first `chars` characters of other text, and as many bytes. (So what is shorter
+    /// is shown whole.) Numbers, of which no part says less, are hashed.
     Truncate {
         /// How many characters, or bytes.
         chars: usize,
