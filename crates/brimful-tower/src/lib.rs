@@ -14,8 +14,13 @@
     )
 )]
 
+mod error;
 mod head;
 pub mod key;
 
+pub use error::Error;
 pub use head::Head;
-pub use key::{Missing, RequestKey};
+pub use key::{
+    ApiKey, ClientIp, Extension, Header, Missing, Path, PeerAddr, PeerIp, RequestKey, Route,
+    RouteTemplate, from_fn,
+};
