@@ -290,7 +290,12 @@ impl Gate {
                 true => Outcome::WouldDeny,
                 false => Outcome::of(&decision),
             };
-            let name = policy.as_deref().map_or("", Policy::name);
+            // A policy on trial, if that is what would have denied it.
+            let tried = match decision.would_deny() {
+                true => self.limiter.shadow_of(&decision),
+                false => None,
+            };
+            let name = tried.as_ref().or(policy.as_ref()).map_or("", |policy| policy.name());
             let event = Event::new(&self.name, name, outcome).cost(cost).decision(&decision);
             let event = match key {
                 Some(key) => event.key(key),

@@ -52,6 +52,7 @@ const PIECES: &[&str] = &[
     "for=\"[2001::4]\", ",
     "for=1.2.3.5",
     "10.0.0.6, ",
+    ";for=10.0.0.5",
 ];
 
 /// The entries of one line of `Forwarded`, as the slower reading has them.

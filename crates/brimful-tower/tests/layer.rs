@@ -300,6 +300,22 @@ async fn observers_hear_of_each_request_once() {
 }
 
 #[tokio::test]
+async fn a_policy_on_trial_is_named_for_what_it_would_have_denied() {
+    let named = |tokens, name| Policy::from(per_minute(tokens)).named(name).expect("a name");
+    let rules = Rules::builder().default(named(5, "free")).default(named(1, "stricter").shadow());
+    let seen = Seen::default();
+    let layer = layer(rules.build().expect("rules")).observer(seen.clone());
+    let server = Server::new(&built(layer));
+    for left in [4, 3] {
+        let answer = server.get("ann", "/").await;
+        // Clients are told of what is in force alone.
+        let line = answer.header("ratelimit").expect("the field");
+        assert!(line.starts_with(&format!("\"5/min\";r={left};")), "{line}");
+    }
+    assert_eq!(seen.take(), ["http free admitted ann 1", "http stricter would_deny ann 1"]);
+}
+
+#[tokio::test]
 async fn only_chosen_responses_are_charged() {
     let (limiter, _) = limiter(per_minute(3));
     let layer = RateLimitLayer::builder(limiter.clone(), Client)

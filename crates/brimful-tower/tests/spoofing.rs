@@ -270,6 +270,7 @@ fn forwarded() -> Vec<Row> {
         row(F, PROXY, &["for=198.51.100.66, for="], "10.0.0.1/32", "nothing behind the `=`"),
         row(F, PROXY, &["for=198.51.100.66, for=\"\""], "10.0.0.1/32", "nothing in the quotation marks"),
         row(F, PROXY, &["for=198.51.100.66, for"], "10.0.0.1/32", "no `=`"),
+        row(F, PROXY, &["for=198.51.100.66, =x;for=198.51.100.7"], "10.0.0.1/32", "no name"),
         row(F, PROXY, &["for=198.51.100.66, for = 198.51.100.7"], "10.0.0.1/32", "spaces around the `=`"),
         row(F, PROXY, &["for=198.51.100.66, 198.51.100.7"], "10.0.0.1/32", "the other header's syntax"),
         row(F, PROXY, &["for=198.51.100.66, for=\"198.51.100.7"], "10.0.0.1/32", "a mark without an end"),

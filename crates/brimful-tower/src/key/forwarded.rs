@@ -74,7 +74,7 @@ fn is_for(element: &[u8]) -> Option<IpAddr> {
         left = trim(left);
         // `;;` has an empty pair in the middle.
         if !matches!(left.first(), None | Some(b';')) {
-            let name_end = left.iter().position(|byte| !is_token(*byte))?;
+            let name_end = left.iter().position(|byte| !is_token(*byte)).filter(|end| *end > 0)?;
             let (name, after) = left.split_at_checked(name_end)?;
             let (value, after) = Value::read(after.strip_prefix(b"=")?)?;
             if name.eq_ignore_ascii_case(b"for") && found.replace(value).is_some() {
