@@ -8,6 +8,7 @@
 use std::convert::Infallible;
 use std::error::Error;
 use std::net::Ipv4Addr;
+use std::pin::pin;
 
 use brimful::{Limit, Limiter};
 use brimful_tower::{PeerAddr, PeerIp, RateLimitLayer};
@@ -37,10 +38,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("listening on http://{address}; to try it:");
     println!("  for i in 1 2 3 4 5; do curl -i http://{address}/; done");
 
+    // One for all rounds: a signal between two rounds would be lost to a new one.
+    let mut stop = pin!(tokio::signal::ctrl_c());
     loop {
         let (stream, peer) = tokio::select! {
             accepted = listener.accept() => accepted?,
-            _ = tokio::signal::ctrl_c() => return Ok(()),
+            stopped = &mut stop => return Ok(stopped?),
         };
         // Each connection has a service of its own; all of them have the layer's one limiter.
         let service = ServiceBuilder::new()

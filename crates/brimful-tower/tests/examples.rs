@@ -8,6 +8,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use tonic::Code;
+use tonic::transport::Endpoint;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
@@ -36,13 +37,10 @@ impl Example {
         let mut child = command.arg("0").stdout(Stdio::piped()).spawn().expect("a process");
         let mut said = BufReader::new(child.stdout.take().expect("its output"));
         let mut example = Self { child, said: None, address: SocketAddr::from(([0; 4], 0)) };
-        let (send, receive) = mpsc::channel();
-        std::thread::spawn(move || {
+        let (line, said) = in_time(move || {
             let mut line = String::new();
-            let read = said.read_line(&mut line).map(|_| line);
-            send.send((read, said))
+            (said.read_line(&mut line).map(|_| line), said)
         });
-        let (line, said) = receive.recv_timeout(PATIENCE).expect("a line in time");
         example.said = Some(said);
         // Nothing when it ended.
         let said = line.expect("text");
@@ -58,7 +56,13 @@ impl Example {
         let pid = self.child.id().to_string();
         let sent = Command::new("kill").args(["-INT", &pid]).status().expect("kill");
         assert!(sent.success());
-        assert!(self.child.wait().expect("its status").success());
+        // Nobody writes to it any more when the process is gone.
+        let mut said = self.said.take().expect("its output");
+        let rest = in_time(move || {
+            let mut rest = String::new();
+            said.read_to_string(&mut rest).map(|_| rest)
+        });
+        assert!(rest.expect("text").contains("curl"));
     }
 
     #[cfg(not(unix))]
@@ -71,6 +75,13 @@ impl Drop for Example {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What `f` says, which may not come at all.
+fn in_time<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
+    let (send, receive) = mpsc::channel();
+    std::thread::spawn(move || send.send(f()));
+    receive.recv_timeout(PATIENCE).expect("an end in time")
 }
 
 /// Where Cargo puts an example, seen from a test.
@@ -120,8 +131,9 @@ fn the_server_of_grpc_limits_its_clients() {
     let example = Example::start("tonic");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let asked = async {
-        let client = HealthClient::connect(format!("http://{}", example.address)).await;
-        let mut client = client.expect("a connection");
+        let server = Endpoint::from_shared(format!("http://{}", example.address));
+        let channel = server.expect("an address").connect().await.expect("a connection");
+        let mut client = HealthClient::new(channel);
         for _ in 0..3 {
             client.check(HealthCheckRequest::default()).await.expect("served");
         }
@@ -134,7 +146,7 @@ fn the_server_of_grpc_limits_its_clients() {
     };
     let runtime = runtime.expect("a runtime");
     let code = runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
-    assert_eq!(code, Ok(Code::ResourceExhausted));
+    assert_eq!(code.expect("answers in time"), Code::ResourceExhausted);
     drop(runtime);
     example.interrupt();
 }
