@@ -1,6 +1,7 @@
 //! The way of one request: skip? -> key, tier, cost -> limiter -> let through, or a response in its place.
 
 use std::fmt;
+use std::slice;
 use std::sync::Arc;
 #[cfg(feature = "wait")]
 use std::time::Duration;
@@ -365,8 +366,13 @@ impl Gate {
     /// Writes what this layer and those within told, and leaves word of it for those around.
     fn tell<B>(&self, told: Option<Told>, place: Place, response: &mut Response<B>) {
         let within = response.extensions_mut().remove::<Deposit>();
-        if told.is_none() && within.is_none() {
-            return;
+        match (&told, &within, place) {
+            (None, None, _) => return,
+            // The usual case: there is no other.
+            (Some(told), None, Place::Outermost) => {
+                return self.fields.write(slice::from_ref(told), response.headers_mut());
+            }
+            _ => {}
         }
         let Deposit { told: inner, is_denied } = within.unwrap_or_default();
         let all: Vec<Told> = told.into_iter().chain(inner).collect();
