@@ -105,7 +105,7 @@ def _(bucket, debt, elapsed):
 @broken(
     "remaining tokens rounded up", BUCKET + "left",
     "bucket: remaining is the largest cost admitted",
-    "bucket: the next token is the wait for one more than remaining",
+    "bucket: the next token of a bucket is tight",
 )
 def _(bucket, debt):
     missing = f.divided(sat_sub(bucket.brim, debt), bucket.token)[1]
