@@ -184,14 +184,15 @@ impl Gate {
                 None => self.limiter.enqueue_owned(key, cost, Some(within)),
             };
             match queued {
-                Ok(Queued::Granted(decision)) => Ok(self.rule(decision, Some(key), cost, None)),
-                Ok(Queued::Waiting(turn)) => Err(turn),
-                Err(decision) => Ok(self.rule(decision, Some(key), cost, None)),
+                Ok(Queued::Waiting(turn)) => InLine::Waiting(turn),
+                Ok(Queued::Granted(decision)) | Err(decision) => {
+                    InLine::Ruled(self.rule(decision, Some(key), cost, None))
+                }
             }
         });
         match queued {
-            Ok(Ok(ruled)) => Line::Decided(self.pass(head, ruled, place)),
-            Ok(Err(turn)) => Line::Waiting(turn, Charge { cost, place }),
+            Ok(InLine::Ruled(ruled)) => Line::Decided(self.pass(head, ruled, place)),
+            Ok(InLine::Waiting(turn)) => Line::Waiting(turn, Charge { cost, place }),
             Err(unkeyed) => Line::Decided(self.pass_unkeyed(head, &unkeyed, place)),
         }
     }
@@ -394,6 +395,13 @@ impl Gate {
             observer.observe(event);
         }
     }
+}
+
+/// What the limiter says to who may wait.
+#[cfg(feature = "wait")]
+enum InLine {
+    Ruled(Ruled),
+    Waiting(Turn<'static>),
 }
 
 /// What becomes of a request without a key.
