@@ -14,6 +14,8 @@ pub struct Plan {
     pub rounds: usize,
     /// Requests of a contender in a round.
     pub requests: usize,
+    /// The same where all are denied, which takes tower_governor much longer.
+    pub denied_requests: usize,
     /// Rounds of each workload with a server.
     pub served_rounds: usize,
     /// Requests on each connection to a server in a round.
@@ -21,10 +23,20 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub const QUICK: Self =
-        Self { rounds: 5, requests: 8_192, served_rounds: 5, served_requests: 128 };
-    pub const FULL: Self =
-        Self { rounds: 21, requests: 32_768, served_rounds: 15, served_requests: 512 };
+    pub const QUICK: Self = Self {
+        rounds: 5,
+        requests: 8_192,
+        denied_requests: 2_048,
+        served_rounds: 5,
+        served_requests: 128,
+    };
+    pub const FULL: Self = Self {
+        rounds: 15,
+        requests: 16_384,
+        denied_requests: 4_096,
+        served_rounds: 15,
+        served_requests: 256,
+    };
 }
 
 /// Whether all clients stay within their limits, or all are beyond.
@@ -52,7 +64,7 @@ pub struct Found {
     pub values: Vec<f64>,
 }
 
-/// Reports what was found, and beside it what each adds to the bare service in the same round.
+/// Reports what was found.
 pub fn report(report: &mut Report, workload: &str, unit: &'static str, found: &[Found]) {
     for Found { name, values } in found {
         report.figure(workload, name, unit, all(values.iter().copied()));
@@ -60,7 +72,7 @@ pub fn report(report: &mut Report, workload: &str, unit: &'static str, found: &[
     report.ratios(workload);
 }
 
-/// What each contender takes beyond the bare service in the same round.
+/// Reports what each contender takes beyond the bare service, which is the first, in the same round.
 pub fn report_added(report: &mut Report, workload: &str, unit: &'static str, found: &[Found]) {
     let workload = format!("{workload}-added");
     let Some((bare, others)) = found.split_first() else { return };

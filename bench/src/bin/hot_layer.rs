@@ -17,7 +17,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
-use tower::{Layer, Service, service_fn};
+use tower::{Layer, Service};
 
 /// Clients, and as many requests of a run at most: all are made before the first is sent, and those
 /// that are left over are dropped after the last, so that two runs differ by the sent ones alone.
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     let large = Limit::per_second(1_000_000_000).unwrap();
     let calls = calls as usize;
     let admitted = match case.as_str() {
-        "tower-bare" => send(bare(), calls),
+        "tower-bare" => send(Bare, calls),
         // Without fields in responses.
         "tower-silent" => send(limited(layer(large).ratelimit_fields(false)), calls),
         "tower-allowed" => send(limited(layer(large)), calls),
@@ -93,18 +93,23 @@ fn requests(count: u32) -> Vec<Request<()>> {
 }
 
 /// The service that is limited: a short text.
-fn bare() -> impl Service<
-    Request<()>,
-    Response = Response<Full<Bytes>>,
-    Error = Infallible,
-    Future = Ready<Result<Response<Full<Bytes>>, Infallible>>,
-> {
-    service_fn(|_: Request<()>| {
+struct Bare;
+
+impl Service<Request<()>> for Bare {
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<()>) -> Self::Future {
         let mut response = Response::new(Full::from("ok"));
         let text = HeaderValue::from_static("text/plain; charset=utf-8");
         response.headers_mut().insert(CONTENT_TYPE, text);
         ready(Ok(response))
-    })
+    }
 }
 
 fn layer(limit: Limit) -> RateLimitBuilder {
@@ -121,7 +126,7 @@ fn layer(limit: Limit) -> RateLimitBuilder {
 fn limited(
     layer: RateLimitBuilder,
 ) -> impl Service<Request<()>, Response = Response<impl Sized>, Error = Infallible> {
-    layer.build().unwrap().layer(bare())
+    layer.build().unwrap().layer(Bare)
 }
 
 fn usage() -> ExitCode {

@@ -86,7 +86,8 @@ pub const ENTRANTS: [Entrant; 7] = [
         direct: |outcome| Box::new(Called(GovernorLayer::new(governor(outcome)).layer(Bare))),
         served: Some(|outcome| router(GovernorLayer::new(governor(outcome)))),
         note: "tower_governor 0.8.0, `PeerIpKeyExtractor`: nothing in what is let through; denials \
-               have a text, `retry-after` and `x-ratelimit-after`",
+               have a text, `retry-after` and `x-ratelimit-after`. It makes a clock for each denial, \
+               which asks the processor by `cpuid`; in a virtual machine each of those is a trap",
     },
     Entrant {
         name: "tower-governor-headers",

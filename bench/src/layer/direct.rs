@@ -28,6 +28,10 @@ pub fn measure(plan: &Plan, report_to: &mut Report) -> Result<(), String> {
         ("hot", Popularity::Uniform { live: 1 }),
     ];
     for outcome in Outcome::ALL {
+        let requests = match outcome {
+            Outcome::Allowed => plan.requests,
+            Outcome::Denied => plan.denied_requests,
+        };
         let contenders: Vec<_> = ENTRANTS.iter().map(|entrant| (entrant.direct)(outcome)).collect();
         // Every client is known, and has spent what it has.
         for contender in &contenders {
@@ -42,7 +46,7 @@ pub fn measure(plan: &Plan, report_to: &mut Report) -> Result<(), String> {
                 let mut order: Vec<usize> = (0..ENTRANTS.len()).collect();
                 for _ in 0..plan.rounds {
                     let mut draw = || u32::try_from(popularity.draw(&mut random)).unwrap_or(0);
-                    let drawn: Vec<u32> = (0..plan.requests).map(|_| draw()).collect();
+                    let drawn: Vec<u32> = (0..requests).map(|_| draw()).collect();
                     random.shuffle(&mut order);
                     for &index in &order {
                         let (ns, let_through) = run(&*contenders[index], &drawn, threads);
