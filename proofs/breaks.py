@@ -58,6 +58,7 @@ def _(bucket, debt, cost):
     "bucket: never is said of costs above the capacity alone",
     "bucket: a wait is tight",
     "bucket: remaining is the largest cost admitted",
+    "bucket: the next token of a bucket is tight",
     "bucket: the bucket is the generic cell rate algorithm",
     "bucket: the bucket is the level of the textbook",
     "bucket: a bucket that owes is not a new one",
@@ -75,6 +76,7 @@ def _(bucket, debt, cost):
     "bucket: never is said of costs above the capacity alone",
     "bucket: a wait is tight",
     "bucket: remaining is the largest cost admitted",
+    "bucket: the next token of a bucket is tight",
     "bucket: the bucket is the generic cell rate algorithm",
     "bucket: the bucket is the level of the textbook",
     "bucket: the worst burst holds with each charge",
@@ -105,7 +107,7 @@ def _(bucket, debt, elapsed):
 @broken(
     "remaining tokens rounded up", BUCKET + "left",
     "bucket: remaining is the largest cost admitted",
-    "bucket: the next token is the wait for one more than remaining",
+    "bucket: the next token of a bucket is tight",
 )
 def _(bucket, debt):
     missing = f.divided(sat_sub(bucket.brim, debt), bucket.token)[1]

@@ -1,6 +1,6 @@
 """Token bucket: exact, tight, and never more than its capacity and rate."""
 
-from arith import cancel, cancel_strict, order, strict_order
+from arith import cancel, cancel_strict, compared, order, strict_order
 from book import claim, proof, whole
 from formulas import (
     Bucket, admits, charge, fill_time, larger, left_and_next, owed_tokens, refund, remaining,
@@ -160,18 +160,22 @@ def remaining_is_the_largest_cost_admitted():
 
 
 @proof
-def the_next_token_is_the_wait_for_one_more_than_remaining():
-    """One more than is left is admitted after it and not before, unless the bucket is full."""
+def the_next_token_of_a_bucket_is_tight():
+    """One more than is left is admitted after it and not before; 0 means that the bucket is full."""
     left, next_after = left_and_next(BUCKET, DEBT)
-    *_, wait = verdict(BUCKET, DEBT, left + 1)
+    # What it is of a bucket that is not full.
+    missing = BUCKET.token - (BUCKET.brim - DEBT) % BUCKET.token
+    rounded = (missing + BUCKET.refill - 1) / BUCKET.refill
     return claim(
         given=owing(),
         goal=[
             (next_after == 0) == (DEBT == 0),
             (DEBT == 0) == (left == BUCKET.capacity),
-            Implies(DEBT > 0, And(next_after == wait, left + 1 <= BUCKET.capacity)),
+            Implies(DEBT > 0, is_tight(DEBT, left + 1, next_after)),
         ],
-        using=[cancel(BUCKET.token, left, BUCKET.capacity)],
+        using=[*compared(BUCKET.token, left, BUCKET.capacity),
+               *compared(BUCKET.refill, next_after, rounded),
+               *compared(BUCKET.refill, next_after - 1, rounded)],
     )
 
 

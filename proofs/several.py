@@ -54,7 +54,7 @@ def exceeds(one, other):
       "next_after = figures.next_after;", "} else if figures.remaining == remaining {",
       "next_after = match (next_after, figures.next_after) {", "(0, _) | (_, 0) => 0",
       "(one, other) => one.max(other)",
-      "next_after_ns: match next_after { 0 => 0, next => next.saturating_add(settled.behind) }",
+      "next_after_ns: match next_after { 0 => 0, next => next.wrapping_add(settled.behind) }",
       "if figures.reset_after > 0",
       "reset_after = reset_after.max(figures.reset_after + behind);",
       "Verdict::Wait(wait) => Retry::After(span(wait + behind))", "Verdict::Never => Retry::Never",

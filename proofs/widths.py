@@ -167,6 +167,23 @@ def waits_fit_a_duration():
     )
 
 
+@proof
+def the_time_to_the_next_token_fits():
+    """Of a bucket it is at most the time of one token, of windows and logs at most two widths; from the caller's
+    reading it is below 2^64 ns, and nothing on the way wraps.
+    """
+    behind = moment(whole("tolerance"), whole("stored"), whole("now")).behind
+    stored, now, missing, refill, next_after = whole("stored now missing refill next_after")
+    computed_by("step.rs: Terms::decision", "algorithm/token_bucket.rs: TokenBucket::left")
+    return claim(
+        given=[0 <= stored, stored <= END, 0 <= now, now <= END, 1 <= missing, missing <= YEAR,
+               1 <= refill, refill <= TOKENS, 0 <= next_after, next_after <= 2 * YEAR],
+        goal=[next_after + behind < 2**64, missing + refill - 1 < 2**64,
+              (missing + refill - 1) / refill <= YEAR],
+        using=[strict_order(refill, YEAR, (missing + refill - 1) / refill)],
+    )
+
+
 @rust("time.rs: span", "ns / NANOS_PER_SEC", "ns % NANOS_PER_SEC", "Duration::new(secs, below)")
 def span(ns):
     return ns / 10**9, ns % 10**9

@@ -3,6 +3,8 @@
 
 pub mod contenders;
 pub mod keys;
+#[cfg(feature = "tower")]
+pub mod layer;
 pub mod measure;
 pub mod memory;
 pub mod report;

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use brimful_bench::contenders::{self, Entrant};
-use brimful_bench::report::{self, Report};
+use brimful_bench::report::{self, Page, Report};
 use brimful_bench::trace;
 use brimful_bench::workload::{self, Plan};
 
@@ -91,7 +91,7 @@ fn measure(plan: &Plan, write: bool) -> ExitCode {
         return ExitCode::FAILURE;
     }
     if write {
-        match report.write(&entrants) {
+        match report.write(&page(&entrants)) {
             Ok(path) => eprintln!("wrote {}", path.display()),
             Err(error) => {
                 eprintln!("brimful-bench: RESULTS.md was not written: {error}");
@@ -100,6 +100,17 @@ fn measure(plan: &Plan, write: bool) -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+fn page(entrants: &[Entrant]) -> Page {
+    Page {
+        file: "RESULTS.md",
+        title: "Results",
+        command: "cargo run --release --manifest-path bench/Cargo.toml -- --full",
+        ratio: "The ratio is brimful's median to the contender's: below 1 brimful takes less.",
+        workloads: &workload::ALL,
+        contenders: entrants.iter().map(|Entrant { name, note, .. }| (*name, *note)).collect(),
+    }
 }
 
 /// False when brimful does not; a peer that does not is noted.

@@ -1,4 +1,4 @@
-//! Figures as lines on standard output and, after a full run, as `RESULTS.md`.
+//! Figures as lines on standard output and, after a full run, as a page: `RESULTS.md`, `TOWER.md`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::contenders::{self, Entrant};
+use crate::contenders;
 use crate::measure::Values;
 use crate::workload;
 
@@ -15,6 +15,21 @@ struct Figure {
     contender: &'static str,
     values: Values,
     unit: &'static str,
+}
+
+/// What a page says beside the figures.
+pub struct Page {
+    /// Its name in `bench`.
+    pub file: &'static str,
+    pub title: &'static str,
+    /// What writes it.
+    pub command: &'static str,
+    /// How its ratios are to be read.
+    pub ratio: &'static str,
+    /// Names, and what is done.
+    pub workloads: &'static [(&'static str, &'static str)],
+    /// Names, and how each is used.
+    pub contenders: Vec<(&'static str, &'static str)>,
 }
 
 /// Everything that was found so far.
@@ -77,25 +92,25 @@ impl Report {
         of_calls.any(|(figure, _)| figure.values.most() > 0.0)
     }
 
-    /// Writes `RESULTS.md`, and says where.
-    pub fn write(&self, entrants: &[Entrant]) -> io::Result<PathBuf> {
-        let path = bench().join("RESULTS.md");
-        fs::write(&path, self.markdown(entrants).expect("writing to a string"))?;
+    /// Writes a page, and says where.
+    pub fn write(&self, page: &Page) -> io::Result<PathBuf> {
+        let path = bench().join(page.file);
+        fs::write(&path, self.markdown(page).expect("writing to a string"))?;
         Ok(path)
     }
 
-    fn markdown(&self, entrants: &[Entrant]) -> Result<String, std::fmt::Error> {
-        let mut out = String::from(
-            "# Results\n\nWritten by a full run of the measurements, and by nothing else:\n\n",
+    fn markdown(&self, page: &Page) -> Result<String, std::fmt::Error> {
+        let Page { title, command, ratio, .. } = page;
+        let mut out = format!(
+            "# {title}\n\nWritten by a full run of the measurements, and by nothing else:\n\n"
         );
-        out += "```sh\ncargo run --release --manifest-path bench/Cargo.toml -- --full\n```\n\n";
+        out += &format!("```sh\n{command}\n```\n\n");
         out += "| | |\n|---|---|\n";
         for (name, value) in &self.surroundings {
             writeln!(out, "| {name} | {value} |")?;
         }
         writeln!(out, "| load after it | {} |", load())?;
-        out += "\nMedians of the rounds, and the least and most of them. The ratio is brimful's median \
-                to the contender's: below 1 brimful takes less.\n";
+        writeln!(out, "\nMedians of the rounds, and the least and most of them. {ratio}")?;
         let mut workloads: Vec<&str> = Vec::new();
         for figure in &self.figures {
             if !workloads.contains(&figure.workload.as_str()) {
@@ -117,11 +132,11 @@ impl Report {
             }
         }
         out += "\n## Workloads\n\n| workload | what is done |\n|---|---|\n";
-        for (name, what) in workload::ALL {
+        for (name, what) in page.workloads {
             writeln!(out, "| {name} | {what} |")?;
         }
         out += "\n## Contenders\n\n| contender | how it is used |\n|---|---|\n";
-        for Entrant { name, note, .. } in entrants {
+        for (name, note) in &page.contenders {
             writeln!(out, "| {name} | {note} |")?;
         }
         out += "\n## Notes\n\n";
@@ -136,7 +151,7 @@ impl Report {
 fn surroundings() -> Vec<(&'static str, String)> {
     let bench = bench().display().to_string();
     let git = |args: &[&str]| said(Command::new("git").args(["-C", &bench]).args(args));
-    let changed = git(&["status", "--porcelain", "--", ":/", ":!RESULTS.md"]);
+    let changed = git(&["status", "--porcelain", "--", ":/", ":!RESULTS.md", ":!TOWER.md"]);
     let dirty = if changed.is_empty() { "" } else { "-dirty" };
     let lock = said(Command::new("git").args(["hash-object", &format!("{bench}/Cargo.lock")]));
     let processor = read("/proc/cpuinfo")

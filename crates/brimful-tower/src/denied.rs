@@ -58,13 +58,16 @@ impl<'a> Denied<'a> {
         }
     }
 
-    /// The names of the limits that refused it.
+    /// The names of the limits that refused it; where others wait already, of the one that they wait for.
     pub fn violated(&self) -> impl Iterator<Item = &'a str> {
-        let (decision, policy) = (self.decision(), self.policy());
-        let limits = policy.map_or(&[][..], Policy::limits).iter().enumerate();
-        limits
-            .filter(move |(place, _)| decision.is_some_and(|decision| decision.refused_by(*place)))
-            .map(|(_, limit)| limit.name())
+        let decision = self.decision();
+        let refused = move |place: usize| {
+            decision.is_some_and(|decision| {
+                decision.refused_by(place) || decision.limit() == Some(place)
+            })
+        };
+        let limits = self.policy().map_or(&[][..], Policy::limits).iter().enumerate();
+        limits.filter(move |(place, _)| refused(*place)).map(|(_, limit)| limit.name())
     }
 
     /// How long to wait before the same request is let through; `None` when no wait can help.

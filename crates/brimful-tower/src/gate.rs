@@ -1,6 +1,7 @@
 //! The way of one request: skip? -> key, tier, cost -> limiter -> let through, or a response in its place.
 
 use std::fmt;
+use std::slice;
 use std::sync::Arc;
 #[cfg(feature = "wait")]
 use std::time::Duration;
@@ -183,14 +184,15 @@ impl Gate {
                 None => self.limiter.enqueue_owned(key, cost, Some(within)),
             };
             match queued {
-                Ok(Queued::Granted(decision)) => Ok(self.rule(decision, Some(key), cost, None)),
-                Ok(Queued::Waiting(turn)) => Err(turn),
-                Err(decision) => Ok(self.rule(decision, Some(key), cost, None)),
+                Ok(Queued::Waiting(turn)) => InLine::Waiting(turn),
+                Ok(Queued::Granted(decision)) | Err(decision) => {
+                    InLine::Ruled(self.rule(decision, Some(key), cost, None))
+                }
             }
         });
         match queued {
-            Ok(Ok(ruled)) => Line::Decided(self.pass(head, ruled, place)),
-            Ok(Err(turn)) => Line::Waiting(turn, Charge { cost, place }),
+            Ok(InLine::Ruled(ruled)) => Line::Decided(self.pass(head, ruled, place)),
+            Ok(InLine::Waiting(turn)) => Line::Waiting(turn, Charge { cost, place }),
             Err(unkeyed) => Line::Decided(self.pass_unkeyed(head, &unkeyed, place)),
         }
     }
@@ -365,8 +367,13 @@ impl Gate {
     /// Writes what this layer and those within told, and leaves word of it for those around.
     fn tell<B>(&self, told: Option<Told>, place: Place, response: &mut Response<B>) {
         let within = response.extensions_mut().remove::<Deposit>();
-        if told.is_none() && within.is_none() {
-            return;
+        match (&told, &within, place) {
+            (None, None, _) => return,
+            // The usual case: there is no other.
+            (Some(told), None, Place::Outermost) => {
+                return self.fields.write(slice::from_ref(told), response.headers_mut());
+            }
+            _ => {}
         }
         let Deposit { told: inner, is_denied } = within.unwrap_or_default();
         let all: Vec<Told> = told.into_iter().chain(inner).collect();
@@ -388,6 +395,13 @@ impl Gate {
             observer.observe(event);
         }
     }
+}
+
+/// What the limiter says to who may wait.
+#[cfg(feature = "wait")]
+enum InLine {
+    Ruled(Ruled),
+    Waiting(Turn<'static>),
 }
 
 /// What becomes of a request without a key.

@@ -37,7 +37,6 @@ impl RateLimitLayer {
     }
 
     /// Begins a layer that limits by a key.
-    #[must_use]
     pub fn builder(limiter: impl Into<Arc<Limiter>>, key: impl RequestKey) -> RateLimitBuilder {
         RateLimitBuilder::new(limiter.into(), Arc::new(key))
     }

@@ -3,7 +3,6 @@
 //! `RateLimit` and `RateLimit-Policy` are those of draft-ietf-httpapi-ratelimit-headers-10: structured fields
 //! (RFC 9651), each a list with an item for each limit that is told of.
 
-use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -103,10 +102,9 @@ impl Told {
 /// `RateLimit-Policy`: every limit of every policy. `q` is the capacity and `w` the time that fills it, so that what
 /// remains is never more than `q`, and q / w is the rate.
 fn policies(told: &[Told], unit: Option<&str>) -> String {
-    let mut text = String::new();
+    let mut text = String::with_capacity(ITEM);
     for (name, limit) in items(told).map(|(name, _, limit)| (name, limit)) {
-        let (q, w) = (limit.capacity().min(MOST), fill_secs(limit));
-        item(&mut text, name, format_args!("q={q}"), format_args!(";w={w}"));
+        item(&mut text, name, (";q=", limit.capacity()), (";w=", fill_secs(limit)));
         text.extend(unit);
     }
     text
@@ -114,13 +112,16 @@ fn policies(told: &[Told], unit: Option<&str>) -> String {
 
 /// `RateLimit`: of each policy the limit that decided.
 fn limits(told: &[Told]) -> String {
-    let mut text = String::new();
+    let mut text = String::with_capacity(ITEM);
     for (name, told, _) in items(told).filter(|(_, told, limit)| told.limit() == Some(*limit)) {
-        let (r, t) = (told.remaining().min(MOST), secs(told.decision.next_after()).min(MOST));
-        item(&mut text, name, format_args!("r={r}"), format_args!(";t={t}"));
+        let next = secs(told.decision.next_after());
+        item(&mut text, name, (";r=", told.remaining()), (";t=", next));
     }
     text
 }
+
+/// Room for an item with a name and numbers of the usual length.
+const ITEM: usize = 64;
 
 /// What tells one limit from those that were told before it: its name, and when that was taken, the how many-th.
 type Name<'a> = (&'a str, usize);
@@ -138,13 +139,19 @@ fn items(told: &[Told]) -> impl Iterator<Item = (Name<'_>, &Told, &Limit)> {
 }
 
 /// Adds an item. (A limit's name has nothing that a structured string would have to escape.)
-fn item(text: &mut String, name: Name<'_>, first: fmt::Arguments<'_>, second: fmt::Arguments<'_>) {
-    let separator = if text.is_empty() { "" } else { ", " };
-    // Writing into a string cannot fail.
-    let _ = match name {
-        (name, 1) => write!(text, "{separator}\"{name}\";{first}{second}"),
-        (name, nth) => write!(text, "{separator}\"{name}#{nth}\";{first}{second}"),
-    };
+fn item(text: &mut String, (name, nth): Name<'_>, first: (&str, u64), second: (&str, u64)) {
+    let mut digits = itoa::Buffer::new();
+    text.push_str(if text.is_empty() { "\"" } else { ", \"" });
+    text.push_str(name);
+    if nth > 1 {
+        text.push('#');
+        text.push_str(digits.format(nth));
+    }
+    text.push('"');
+    for (parameter, value) in [first, second] {
+        text.push_str(parameter);
+        text.push_str(digits.format(value.min(MOST)));
+    }
 }
 
 /// What binds the client most: a denial that waits longest, else the least remaining; the first of equals.

@@ -3,35 +3,49 @@
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
-use serde_json::{Map, Value};
+use serde::Serialize;
 
 use crate::denied::Denied;
 
-const TYPES: &str = "https://iana.org/assignments/http-problem-types";
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Problem<'a> {
+    r#type: &'static str,
+    title: &'static str,
+    status: u16,
+    detail: String,
+    /// The names of the limits that refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    violated_policies: Option<Vec<&'a str>>,
+    /// When to come again, in milliseconds, rounded up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u64>,
+}
 
-/// `application/problem+json` with the violated limits and, in milliseconds, rounded up, when to come again.
 pub(super) fn answer(denied: &Denied<'_>) -> Response<Bytes> {
     let status = denied.status();
-    let mut members = Map::new();
-    let kind = match status {
-        StatusCode::TOO_MANY_REQUESTS => format!("{TYPES}#quota-exceeded"),
-        StatusCode::SERVICE_UNAVAILABLE => format!("{TYPES}#temporary-reduced-capacity"),
-        // Nothing more than the status says.
-        _ => "about:blank".into(),
+    let problem = Problem {
+        r#type: match status {
+            StatusCode::TOO_MANY_REQUESTS => {
+                "https://iana.org/assignments/http-problem-types#quota-exceeded"
+            }
+            StatusCode::SERVICE_UNAVAILABLE => {
+                "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
+            }
+            // Nothing more than the status says.
+            _ => "about:blank",
+        },
+        title: status.canonical_reason().unwrap_or("Denied"),
+        status: status.as_u16(),
+        detail: denied.detail(),
+        violated_policies: denied.decision().map(|_| denied.violated().collect()),
+        retry_after_ms: denied
+            .retry_after()
+            .map(|wait| u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)),
     };
-    members.insert("type".into(), kind.into());
-    members.insert("title".into(), status.canonical_reason().unwrap_or("Denied").into());
-    members.insert("status".into(), status.as_u16().into());
-    members.insert("detail".into(), denied.detail().into());
-    if denied.decision().is_some() {
-        let violated: Vec<&str> = denied.violated().collect();
-        members.insert("violated-policies".into(), violated.into());
-    }
-    if let Some(wait) = denied.retry_after() {
-        let millis = wait.as_nanos().div_ceil(1_000_000);
-        members.insert("retry-after-ms".into(), u64::try_from(millis).unwrap_or(u64::MAX).into());
-    }
-    let mut response = Response::new(Value::Object(members).to_string().into());
+    // Text and numbers are always JSON.
+    let body = serde_json::to_vec(&problem).unwrap_or_default();
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
     let json = HeaderValue::from_static("application/problem+json");
     response.headers_mut().insert(CONTENT_TYPE, json);

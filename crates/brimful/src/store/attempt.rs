@@ -18,6 +18,7 @@ pub(super) struct Effort {
 }
 
 /// What came of it.
+#[allow(clippy::large_enum_variant, reason = "it is read where it was made, and a box is memory")]
 pub(super) enum Attempt {
     /// Decided, and nothing was written.
     Decided(Decision),
