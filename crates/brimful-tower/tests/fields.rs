@@ -120,6 +120,37 @@ fn every_response_has_one_set_of_fields_however_layers_are_stacked() {
 }
 
 #[test]
+fn a_hint_is_not_earlier_than_the_end_of_the_window() {
+    // Of every algorithm and of several limits, for a request of one and for one of two.
+    let with = |algorithm| limit("3 per 10s").algorithm(algorithm).expect("an algorithm");
+    let alone = [
+        Algorithm::TokenBucket,
+        Algorithm::FixedWindow,
+        Algorithm::SlidingLog,
+        Algorithm::SlidingWindow,
+    ];
+    let alone = alone.map(|algorithm| Policy::from(with(algorithm)));
+    let several = Policy::parse(["2/s", "3 per 10s", "4/min"]).expect("a policy");
+    run(async {
+        for policy in alone.into_iter().chain([several]) {
+            for cost in [1, 2] {
+                let rules = Rules::builder().default(policy.clone()).build().expect("rules");
+                let layer = RateLimitLayer::builder(limiter(rules).0, PeerIp::new());
+                let layer = built(layer.cost(move |_| cost));
+                let answers = answers(router().layer(layer), 6).await;
+                let denied = answers.iter().filter(|answer| answer.code() == 429);
+                assert!(denied.clone().count() >= 3, "{policy:?}");
+                for answer in denied {
+                    let secs = answer.number("retry-after").expect("a hint");
+                    let limits = answer.limits();
+                    assert!(limits.iter().all(|(_, _, t)| *t <= secs), "{answer:?}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
 fn what_no_wait_can_help_has_no_hint() {
     let (limiter, _) = limiter(limit("5/min"));
     let never = RateLimitLayer::builder(limiter, PeerIp::new()).cost(|_| 6);
