@@ -120,6 +120,37 @@ fn every_response_has_one_set_of_fields_however_layers_are_stacked() {
 }
 
 #[test]
+fn a_hint_is_not_earlier_than_the_end_of_the_window() {
+    // Of every algorithm and of several limits, for a request of one and for one of two.
+    let with = |algorithm| limit("3 per 10s").algorithm(algorithm).expect("an algorithm");
+    let alone = [
+        Algorithm::TokenBucket,
+        Algorithm::FixedWindow,
+        Algorithm::SlidingLog,
+        Algorithm::SlidingWindow,
+    ];
+    let alone = alone.map(|algorithm| Policy::from(with(algorithm)));
+    let several = Policy::parse(["2/s", "3 per 10s", "4/min"]).expect("a policy");
+    run(async {
+        for policy in alone.into_iter().chain([several]) {
+            for cost in [1, 2] {
+                let rules = Rules::builder().default(policy.clone()).build().expect("rules");
+                let layer = RateLimitLayer::builder(limiter(rules).0, PeerIp::new());
+                let layer = built(layer.cost(move |_| cost));
+                let answers = answers(router().layer(layer), 6).await;
+                let denied = answers.iter().filter(|answer| answer.code() == 429);
+                assert!(denied.clone().count() >= 3, "{policy:?}");
+                for answer in denied {
+                    let secs = answer.number("retry-after").expect("a hint");
+                    let limits = answer.limits();
+                    assert!(limits.iter().all(|(_, _, t)| *t <= secs), "{answer:?}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
 fn what_no_wait_can_help_has_no_hint() {
     let (limiter, _) = limiter(limit("5/min"));
     let never = RateLimitLayer::builder(limiter, PeerIp::new()).cost(|_| 6);
@@ -185,17 +216,16 @@ fn what_is_served_tells_what_is_left_and_nothing_below_zero() {
 #[test]
 fn a_time_of_zero_is_told_too() {
     // The case, and what is told of a key that owes nothing.
-    for (case, left) in [(85, 2)] {
-        let (limiter, _) = limiter(limit("2/min"));
-        let looking = RateLimitLayer::builder(limiter, PeerIp::new()).cost(|_| 0);
-        run(async {
-            for answer in answers(router().layer(built(looking)), 2).await {
-                let limits = answer.limits();
-                assert_eq!((limits.len(), limits[0].1), (1, left), "case {case}");
-                assert_eq!(answer.number("x-ratelimit-reset"), Some(0), "case {case}");
-            }
-        });
-    }
+    let (case, left) = (85, 2);
+    let (limiter, _) = limiter(limit("2/min"));
+    let looking = RateLimitLayer::builder(limiter, PeerIp::new()).cost(|_| 0);
+    run(async {
+        for answer in answers(router().layer(built(looking)), 2).await {
+            let limits = answer.limits();
+            assert_eq!((limits.len(), limits[0].1), (1, left), "case {case}");
+            assert_eq!(answer.number("x-ratelimit-reset"), Some(0), "case {case}");
+        }
+    });
 }
 
 #[test]
@@ -248,42 +278,37 @@ fn begun(policy: impl Into<Policy>) -> RateLimitLayer {
 #[test]
 fn a_denial_can_be_read_by_scripts_of_other_origins() {
     // The case, and the origin that asks.
-    for (case, origin) in [(104, "https://page.test")] {
-        let cors = CorsLayer::new()
-            .allow_origin([origin.parse().expect("an origin")])
-            .allow_headers(["x-client".parse().expect("a name")])
-            .expose_headers(HEADERS);
-        let limited = RateLimitLayer::new(limiter(limit("1/min")).0, Named);
-        // What is added last is the outermost.
-        let router = router().layer(limited).layer(cors);
-        run(async {
-            let address = serve(router).await;
-            for (version, code) in [(Version::HTTP_11, 200), (Version::HTTP_2, 429)] {
-                let mut client = Client::connect(address, version).await;
-                let headers = [("origin", origin), ("x-client", "ann")];
-                let answer = client.send(Method::GET, "/", &headers).await;
-                assert_eq!(answer.code(), code, "case {case}");
-                assert_eq!(
-                    answer.header("access-control-allow-origin"),
-                    Some(origin),
-                    "case {case}"
-                );
-                let exposed = answer.header("access-control-expose-headers").expect("names");
-                let exposed: BTreeSet<&str> = exposed.split(',').map(str::trim).collect();
-                for name in answer.headers.keys() {
-                    let is_limits = name.as_str().contains("ratelimit") || name == "retry-after";
-                    assert!(!is_limits || exposed.contains(name.as_str()), "case {case}: {name}");
-                }
-                assert_eq!(answer.header("retry-after").is_some(), code == 429, "case {case}");
-                // A browser asks before it asks, without the key, and is answered before the limit.
-                let headers = [
-                    ("origin", origin),
-                    ("access-control-request-method", "GET"),
-                    ("access-control-request-headers", "x-client"),
-                ];
-                let asked = client.send(Method::OPTIONS, "/", &headers).await;
-                assert_eq!((asked.code(), asked.header("ratelimit")), (200, None), "case {case}");
+    let (case, origin) = (104, "https://page.test");
+    let cors = CorsLayer::new()
+        .allow_origin([origin.parse().expect("an origin")])
+        .allow_headers(["x-client".parse().expect("a name")])
+        .expose_headers(HEADERS);
+    let limited = RateLimitLayer::new(limiter(limit("1/min")).0, Named);
+    // What is added last is the outermost.
+    let router = router().layer(limited).layer(cors);
+    run(async {
+        let address = serve(router).await;
+        for (version, code) in [(Version::HTTP_11, 200), (Version::HTTP_2, 429)] {
+            let mut client = Client::connect(address, version).await;
+            let headers = [("origin", origin), ("x-client", "ann")];
+            let answer = client.send(Method::GET, "/", &headers).await;
+            assert_eq!(answer.code(), code, "case {case}");
+            assert_eq!(answer.header("access-control-allow-origin"), Some(origin), "case {case}");
+            let exposed = answer.header("access-control-expose-headers").expect("names");
+            let exposed: BTreeSet<&str> = exposed.split(',').map(str::trim).collect();
+            for name in answer.headers.keys() {
+                let is_limits = name.as_str().contains("ratelimit") || name == "retry-after";
+                assert!(!is_limits || exposed.contains(name.as_str()), "case {case}: {name}");
             }
-        });
-    }
+            assert_eq!(answer.header("retry-after").is_some(), code == 429, "case {case}");
+            // A browser asks before it asks, without the key, and is answered before the limit.
+            let headers = [
+                ("origin", origin),
+                ("access-control-request-method", "GET"),
+                ("access-control-request-headers", "x-client"),
+            ];
+            let asked = client.send(Method::OPTIONS, "/", &headers).await;
+            assert_eq!((asked.code(), asked.header("ratelimit")), (200, None), "case {case}");
+        }
+    });
 }

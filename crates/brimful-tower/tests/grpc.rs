@@ -183,30 +183,29 @@ async fn called(key: impl RequestKey, missing: MissingKey, content_type: &str) -
 #[test]
 fn the_peer_is_found_on_a_server_and_its_absence_is_loud() {
     // The case, and how many of three requests are served.
-    for (case, spec, served) in [(205, "2/min", 2)] {
-        run(async {
-            let (limiter, _) = limiter(limit(spec));
-            let mut client = serve(RateLimitLayer::new(limiter.clone(), PeerIp::new())).await;
-            for nth in 0..3 {
-                let code = ask(&mut client).await.map_or_else(|status| status.code(), |_| Code::Ok);
-                let expected = if nth < served { Code::Ok } else { Code::ResourceExhausted };
-                assert_eq!(code, expected, "case {case}, {nth}");
-            }
-            // By the address of the connection and nothing else.
-            let peer = IpAddr::from(Ipv4Addr::LOCALHOST);
-            assert_eq!((limiter.peek(peer, 0).remaining(), limiter.stats().occupied), (0, 1));
+    let (case, spec, served) = (205, "2/min", 2);
+    run(async {
+        let (limiter, _) = limiter(limit(spec));
+        let mut client = serve(RateLimitLayer::new(limiter.clone(), PeerIp::new())).await;
+        for nth in 0..3 {
+            let code = ask(&mut client).await.map_or_else(|status| status.code(), |_| Code::Ok);
+            let expected = if nth < served { Code::Ok } else { Code::ResourceExhausted };
+            assert_eq!(code, expected, "case {case}, {nth}");
+        }
+        // By the address of the connection and nothing else.
+        let peer = IpAddr::from(Ipv4Addr::LOCALHOST);
+        assert_eq!((limiter.peek(peer, 0).remaining(), limiter.stats().occupied), (0, 1));
 
-            // Without a connection there is none, and the request is not served, nor told what the server lacks.
-            let lacking = called(PeerIp::new(), MissingKey::Deny, "application/grpc").await;
-            let lacking = lacking.expect("a status");
-            assert_eq!(told(&lacking), (Code::Internal, None, vec![]), "case {case}");
-            let said = "the server cannot tell whose limit the request falls under";
-            assert_eq!(lacking.message(), said, "case {case}");
-            // Unless that is wanted.
-            let open = called(PeerIp::new(), MissingKey::Allow, "application/grpc").await;
-            assert_eq!(open.map_or(Code::Ok, |status| status.code()), Code::Ok, "case {case}");
-        });
-    }
+        // Without a connection there is none, and the request is not served, nor told what the server lacks.
+        let lacking = called(PeerIp::new(), MissingKey::Deny, "application/grpc").await;
+        let lacking = lacking.expect("a status");
+        assert_eq!(told(&lacking), (Code::Internal, None, vec![]), "case {case}");
+        let said = "the server cannot tell whose limit the request falls under";
+        assert_eq!(lacking.message(), said, "case {case}");
+        // Unless that is wanted.
+        let open = called(PeerIp::new(), MissingKey::Allow, "application/grpc").await;
+        assert_eq!(open.map_or(Code::Ok, |status| status.code()), Code::Ok, "case {case}");
+    });
 }
 
 #[test]

@@ -135,20 +135,18 @@ fn over_all_connections_as_many_requests_are_served_as_there_are_tokens() {
 #[test]
 fn a_limit_is_one_however_often_a_server_clones_it() {
     // The case, its limit, connections, served and denied.
-    let rows = [(144, "5/s", 1_500, [5, 1_495])];
-    for (case, spec, connections, expected) in rows {
-        // By axum, which clones the router for each connection; cloned by hand; and the layer put around anew.
-        let whole = router().layer(layer(spec));
-        let (cloned, layered) = (router().layer(layer(spec)), layer(spec));
-        run(async {
-            let address = serve(whole).await;
-            assert_eq!(count(address, connections, 1).await, expected, "case {case}: axum");
-            let address = serve_each(move || cloned.clone()).await;
-            assert_eq!(count(address, connections, 1).await, expected, "case {case}: clones");
-            let address = serve_each(move || router().layer(layered.clone())).await;
-            assert_eq!(count(address, connections, 1).await, expected, "case {case}: layers");
-        });
-    }
+    let (case, spec, connections, expected) = (144, "5/s", 1_500, [5, 1_495]);
+    // By axum, which clones the router for each connection; cloned by hand; and the layer put around anew.
+    let whole = router().layer(layer(spec));
+    let (cloned, layered) = (router().layer(layer(spec)), layer(spec));
+    run(async {
+        let address = serve(whole).await;
+        assert_eq!(count(address, connections, 1).await, expected, "case {case}: axum");
+        let address = serve_each(move || cloned.clone()).await;
+        assert_eq!(count(address, connections, 1).await, expected, "case {case}: clones");
+        let address = serve_each(move || router().layer(layered.clone())).await;
+        assert_eq!(count(address, connections, 1).await, expected, "case {case}: layers");
+    });
 }
 
 #[test]
@@ -191,10 +189,13 @@ fn in_real_time_no_more_is_served_than_capacity_and_rate() {
     });
 }
 
+/// Puts layers around what a router has.
+type Around = fn(Router) -> Router;
+
 #[test]
 fn a_denial_is_whole_whatever_layers_are_around() {
     let failed = |fault: BoxError| async move { (StatusCode::BAD_GATEWAY, fault.to_string()) };
-    let around: [(&str, fn(Router) -> Router); 4] = [
+    let around: [(&str, Around); 4] = [
         ("nothing", |router| router),
         ("headers for browsers", |router| router.layer(tower_http::cors::CorsLayer::permissive())),
         ("a function", |router| {
@@ -205,66 +206,64 @@ fn a_denial_is_whole_whatever_layers_are_around() {
         ("a router", |router| Router::new().fallback_service(router)),
     ];
     // The case, its limit, how many are served.
-    for (case, spec, served) in [(147, "1/min burst 20", 20)] {
-        let mut routers: Vec<(&str, Router)> =
-            around.map(|(name, around)| (name, around(router().layer(layer(spec))))).into();
-        let stack = ServiceBuilder::new()
-            .layer(HandleErrorLayer::new(failed))
-            .load_shed()
-            .concurrency_limit(10)
-            .timeout(wire::PATIENCE);
-        routers.push(("errors", router().layer(layer(spec)).layer(stack)));
-        let within = ServiceBuilder::new()
-            .layer(layer(spec))
-            .layer(HandleErrorLayer::new(failed))
-            .load_shed()
-            .concurrency_limit(10);
-        routers.push(("errors within", router().layer(within)));
-        run(async {
-            for (name, router) in routers {
-                let address = serve(router).await;
-                for version in [Version::HTTP_11, Version::HTTP_2] {
-                    let mut client = Client::connect(address, version).await;
-                    for nth in 0..served {
-                        let answer = client.get("/").await;
-                        let is_first = version == Version::HTTP_11;
-                        let code = if is_first { 200 } else { 429 };
-                        assert_eq!(answer.code(), code, "case {case}: {name}, {nth}");
-                    }
-                    whole_denial(&client.get("/").await);
+    let (case, spec, served) = (147, "1/min burst 20", 20);
+    let mut routers: Vec<(&str, Router)> =
+        around.map(|(name, around)| (name, around(router().layer(layer(spec))))).into();
+    let stack = ServiceBuilder::new()
+        .layer(HandleErrorLayer::new(failed))
+        .load_shed()
+        .concurrency_limit(10)
+        .timeout(wire::PATIENCE);
+    routers.push(("errors", router().layer(layer(spec)).layer(stack)));
+    let within = ServiceBuilder::new()
+        .layer(layer(spec))
+        .layer(HandleErrorLayer::new(failed))
+        .load_shed()
+        .concurrency_limit(10);
+    routers.push(("errors within", router().layer(within)));
+    run(async {
+        for (name, router) in routers {
+            let address = serve(router).await;
+            for version in [Version::HTTP_11, Version::HTTP_2] {
+                let mut client = Client::connect(address, version).await;
+                for nth in 0..served {
+                    let answer = client.get("/").await;
+                    let is_first = version == Version::HTTP_11;
+                    let code = if is_first { 200 } else { 429 };
+                    assert_eq!(answer.code(), code, "case {case}: {name}, {nth}");
                 }
+                whole_denial(&client.get("/").await);
             }
-        });
-    }
+        }
+    });
 }
 
 #[test]
 fn a_layer_that_is_applied_twice_charges_once() {
     // The case, the limit of all and of the route, requests, what the limit of all has left.
-    for (case, all, route, requests, left) in [(151, "600/min", "300/min", 300, 300)] {
-        let (limiter_of_all, _) = limiter(limit(all));
-        let layer_of_all = RateLimitLayer::new(limiter_of_all.clone(), PeerIp::new());
-        let served = Arc::new(AtomicU64::new(0));
-        let counter = served.clone();
-        let handler = async move || counter.fetch_add(1, Ordering::Relaxed).to_string();
-        let both = ServiceBuilder::new().layer(layer_of_all.clone()).layer(layer(route));
-        let decorated: MethodRouter = get(handler).layer(both);
-        let router = Router::new().route("/", decorated).layer(layer_of_all.clone());
-        let router = router.layer(layer_of_all);
-        run(async {
-            let mut client = Client::connect(serve(router).await, Version::HTTP_2).await;
-            for nth in 0..requests {
-                assert_eq!(client.get("/").await.code(), 200, "case {case}, {nth}");
-            }
-            let peer = std::net::IpAddr::from([127, 0, 0, 1]);
-            assert_eq!(limiter_of_all.peek(peer, 0).remaining(), left, "case {case}");
-            // The route's own limit is the one that denies then.
-            let denied = client.get("/").await;
-            assert_eq!((denied.code(), served.load(Ordering::Relaxed)), (429, requests));
-            let violated = denied.json()["violated-policies"].clone();
-            assert_eq!(violated, serde_json::json!(["300/min"]), "case {case}");
-        });
-    }
+    let (case, all, route, requests, left) = (151, "600/min", "300/min", 300, 300);
+    let (limiter_of_all, _) = limiter(limit(all));
+    let layer_of_all = RateLimitLayer::new(limiter_of_all.clone(), PeerIp::new());
+    let served = Arc::new(AtomicU64::new(0));
+    let counter = served.clone();
+    let handler = async move || counter.fetch_add(1, Ordering::Relaxed).to_string();
+    let both = ServiceBuilder::new().layer(layer_of_all.clone()).layer(layer(route));
+    let decorated: MethodRouter = get(handler).layer(both);
+    let router = Router::new().route("/", decorated).layer(layer_of_all.clone());
+    let router = router.layer(layer_of_all);
+    run(async {
+        let mut client = Client::connect(serve(router).await, Version::HTTP_2).await;
+        for nth in 0..requests {
+            assert_eq!(client.get("/").await.code(), 200, "case {case}, {nth}");
+        }
+        let peer = std::net::IpAddr::from([127, 0, 0, 1]);
+        assert_eq!(limiter_of_all.peek(peer, 0).remaining(), left, "case {case}");
+        // The route's own limit is the one that denies then.
+        let denied = client.get("/").await;
+        assert_eq!((denied.code(), served.load(Ordering::Relaxed)), (429, requests));
+        let violated = denied.json()["violated-policies"].clone();
+        assert_eq!(violated, serde_json::json!(["300/min"]), "case {case}");
+    });
 }
 
 #[test]
