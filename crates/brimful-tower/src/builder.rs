@@ -56,7 +56,7 @@ impl RateLimitBuilder {
             skip: Box::new([]),
             missing_key: MissingKey::default(),
             is_shadow: false,
-            fields: Fields { standard: true, legacy: false, unit: None },
+            fields: Fields::default(),
             respond: None,
             charge_when: None,
             observer: None,
@@ -185,8 +185,8 @@ impl RateLimitBuilder {
     }
 
     /// A layer at which requests wait for their tokens, up to `within` each, and are denied when it is known that
-    /// they would have to wait longer. How many may wait, in all and for a key, says
-    /// [`LimiterBuilder`](brimful::LimiterBuilder::max_waiters). Its service needs one inside that can be cloned,
+    /// they would have to wait longer. How many may wait, in all and for a key, and how long at most (an hour, if
+    /// nothing is said), says [`LimiterBuilder`](brimful::LimiterBuilder::max_waiters). Its service needs one inside that can be cloned,
     /// and a Tokio runtime.
     ///
     /// # Errors

@@ -101,13 +101,13 @@ enum Place {
 
 /// Tokens that are spent until the response says whether they are. What is never answered, because the client went
 /// away or the service failed, stays spent: nobody gets round a limit by hanging up.
-struct Held(Option<Reservation<'static>>);
+struct Held(Option<Box<Reservation<'static>>>);
 
 impl Drop for Held {
     fn drop(&mut self) {
         if let Some(reservation) = self.0.take() {
             let cost = reservation.cost();
-            reservation.commit(cost);
+            (*reservation).commit(cost);
         }
     }
 }
@@ -259,7 +259,9 @@ impl Gate {
                     None => self.limiter.reserve_owned(key, cost),
                 };
                 match reserved {
-                    Ok(reservation) => (*reservation.decision(), Some(key), Some(reservation)),
+                    Ok(reservation) => {
+                        (*reservation.decision(), Some(key), Some(Box::new(reservation)))
+                    }
                     Err(denied) => (denied, Some(key), None),
                 }
             }
@@ -284,9 +286,10 @@ impl Gate {
         decision: Decision,
         key: Option<Key<'_>>,
         cost: u64,
-        reservation: Option<Reservation<'static>>,
+        reservation: Option<Box<Reservation<'static>>>,
     ) -> Ruled {
-        let policy = self.limiter.policy_of(&decision);
+        let is_told = self.observer.is_some() || decision.is_denied() || self.fields.are_written();
+        let policy = if is_told { self.limiter.policy_of(&decision) } else { None };
         if let Some(observer) = &self.observer {
             let outcome = match self.is_shadow && decision.is_denied() {
                 true => Outcome::WouldDeny,
@@ -356,7 +359,7 @@ impl Gate {
             && !charge_when(ResponseHead::of(response))
             && let Some(reservation) = held.0.take()
         {
-            let given_back = reservation.cancel();
+            let given_back = (*reservation).cancel();
             if let Some(told) = &mut told {
                 told.given_back = given_back;
             }
@@ -413,8 +416,10 @@ enum Unkeyed {
 /// A decision and what belongs to it.
 struct Ruled {
     decision: Decision,
+    /// If anybody is to be told of it.
     policy: Option<Arc<Policy>>,
-    reservation: Option<Reservation<'static>>,
+    /// Large, and rare.
+    reservation: Option<Box<Reservation<'static>>>,
 }
 
 /// Leaves word for layers around, if there are any.

@@ -3,12 +3,16 @@
 //! `RateLimit` and `RateLimit-Policy` are those of draft-ietf-httpapi-ratelimit-headers-10: structured fields
 //! (RFC 9651), each a list with an item for each limit that is told of.
 
+mod policies;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use brimful::{Decision, Limit, Policy, Retry};
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderName, HeaderValue};
+
+use policies::Policies;
 
 /// `RateLimit`: what is left, and when there is more.
 pub const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -45,21 +49,38 @@ pub(crate) struct Told {
 }
 
 /// Which of the headers are written.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Fields {
     pub(crate) standard: bool,
     pub(crate) legacy: bool,
     /// What a token stands for, where it is not a request: an item's `qu`, already written.
     pub(crate) unit: Option<Box<str>>,
+    policies: Policies,
+}
+
+impl Default for Fields {
+    /// Those of the draft.
+    fn default() -> Self {
+        Self { standard: true, legacy: false, unit: None, policies: Policies::default() }
+    }
 }
 
 impl Fields {
+    /// Whether there are any.
+    pub(crate) const fn are_written(&self) -> bool {
+        self.standard || self.legacy
+    }
+
     /// Writes what all layers around a request told, the outermost first, in place of what is there.
     pub(crate) fn write(&self, told: &[Told], headers: &mut HeaderMap) {
         if self.standard {
-            let unit = self.unit.as_deref();
-            insert(headers, RATELIMIT_POLICY, policies(told, unit));
-            insert(headers, RATELIMIT, limits(told));
+            let make = || field(policies(told, self.unit.as_deref()));
+            let policies = match told {
+                [alone] => self.policies.field(&alone.policy, make),
+                _ => make(),
+            };
+            insert(headers, RATELIMIT_POLICY, policies);
+            insert(headers, RATELIMIT, field(limits(told)));
         }
         if self.legacy
             && let Some((told, limit)) = binding(told)
@@ -177,12 +198,15 @@ fn secs(duration: Duration) -> u64 {
     duration.as_secs().saturating_add(u64::from(duration.subsec_nanos() > 0))
 }
 
+/// `None` when there is nothing to say.
+fn field(text: String) -> Option<HeaderValue> {
+    // (What a text has room for beyond its length would be given back for one more allocation.)
+    HeaderValue::from_bytes(text.as_bytes()).ok().filter(|value| !value.is_empty())
+}
+
 /// Writes the field in place of what is there, or nothing when there is nothing to say.
-fn insert(headers: &mut HeaderMap, name: HeaderName, value: String) {
-    match HeaderValue::try_from(value) {
-        Ok(value) if !value.is_empty() => {
-            headers.insert(name, value);
-        }
-        _ => {}
+fn insert(headers: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>) {
+    if let Some(value) = value {
+        headers.insert(name, value);
     }
 }

@@ -176,7 +176,10 @@ async fn called(key: impl RequestKey, missing: MissingKey, content_type: &str) -
     let response = service.oneshot(request.body(Body::new(message)).expect("a request")).await;
     let response = response.expect("a response");
     assert_eq!(response.status(), 200, "gRPC has statuses of its own");
-    assert_eq!(response.headers()["content-type"], "application/grpc");
+    // Clients of gRPC-Web want their own kind.
+    let is_web = content_type.to_ascii_lowercase().starts_with("application/grpc-web");
+    let kind = if is_web { content_type } else { "application/grpc" };
+    assert_eq!(response.headers()["content-type"], kind);
     Status::from_header_map(response.headers())
 }
 
@@ -211,8 +214,15 @@ fn the_peer_is_found_on_a_server_and_its_absence_is_loud() {
 #[test]
 fn a_denial_is_a_status_for_every_kind_of_grpc() {
     run(async {
-        for kind in ["application/grpc", "application/grpc+proto", "application/grpc;charset=utf-8"]
-        {
+        for kind in [
+            "application/grpc",
+            "application/grpc+proto",
+            "application/grpc;charset=utf-8",
+            "Application/gRPC",
+            "application/grpc-web",
+            "application/grpc-web+proto",
+            "application/grpc-web-text",
+        ] {
             let status = called(ApiKey::new(), MissingKey::Deny, kind).await.expect("a status");
             assert_eq!(status.code(), Code::InvalidArgument, "{kind}");
         }

@@ -1,8 +1,8 @@
 //! A status of gRPC, with details of google.rpc (RetryInfo, QuotaFailure).
 
 use bytes::Bytes;
-use http::Response;
 use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Response};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, QuotaViolation, StatusExt};
 
@@ -11,9 +11,19 @@ use crate::head::Head;
 
 /// Whether the client speaks gRPC.
 pub(super) fn is_asked_for(head: Head<'_>) -> bool {
-    let kind = head.headers().get(CONTENT_TYPE).map(|kind| kind.as_bytes());
-    let after = kind.and_then(|kind| kind.strip_prefix(b"application/grpc"));
-    after.is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';' | b'-')))
+    let kind = kind(head).and_then(after_grpc);
+    kind.is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';' | b' ' | b'-')))
+}
+
+fn is_web(kind: &HeaderValue) -> bool {
+    after_grpc(kind).is_some_and(|rest| rest.first() == Some(&b'-'))
+}
+
+/// What follows `application/grpc` in a kind that begins so.
+fn after_grpc(kind: &HeaderValue) -> Option<&[u8]> {
+    const GRPC: &[u8] = b"application/grpc";
+    let (begin, rest) = kind.as_bytes().split_at_checked(GRPC.len())?;
+    begin.eq_ignore_ascii_case(GRPC).then_some(rest)
 }
 
 /// The status stands in the headers, and there is no body.
@@ -34,5 +44,15 @@ pub(super) fn answer(denied: &Denied<'_>) -> Response<Bytes> {
     if !violated.is_empty() {
         details.set_quota_failure(violated);
     }
-    Status::with_error_details(code, denied.detail(), details).into_http()
+    let status = Status::with_error_details(code, denied.detail(), details);
+    let mut response: Response<Bytes> = status.into_http();
+    // Clients of gRPC-Web want their own kind.
+    if let Some(kind) = kind(denied.head).filter(|kind| is_web(kind)) {
+        response.headers_mut().insert(CONTENT_TYPE, kind.clone());
+    }
+    response
+}
+
+fn kind(head: Head<'_>) -> Option<&HeaderValue> {
+    head.headers().get(CONTENT_TYPE)
 }
