@@ -511,3 +511,26 @@ fn networks_around_an_address_have_limits_of_their_own() {
         assert_eq!(admitted, right, "case {id}");
     }
 }
+
+#[tokio::test]
+async fn each_policy_is_told_as_it_is_now() {
+    // More than are kept.
+    let client = |number: u64| format!("client {number}");
+    let rules = |more: u64| {
+        let rules = (0..200).fold(Rules::builder().default(per_minute(1)), |rules, number| {
+            rules.exact(client(number), per_minute(number + more))
+        });
+        rules.build().expect("rules")
+    };
+    let (limiter, _) = limiter(rules(1_000));
+    let server = Server::new(&RateLimitLayer::new(limiter.clone(), Client));
+    for more in [1_000, 1_000, 2_000] {
+        limiter.set_rules(rules(more)).expect("room");
+        for number in (0..200).chain([7, 7]) {
+            let answer = server.get(&client(number), "/").await;
+            let tokens = number + more;
+            let right = format!("\"{tokens}/min\";q={tokens};w=60");
+            assert_eq!(answer.header("ratelimit-policy"), Some(&*right));
+        }
+    }
+}
