@@ -20,7 +20,7 @@ use crate::series::Series;
 /// | `store_full`, `closed`, `missing_key` | WARN |
 /// | `denied`, `blocked`, `queued`, `queue_full` | INFO |
 /// | `would_deny` | DEBUG |
-/// | `admitted`, `skipped` | none is written |
+/// | `admitted`, `skipped`, `gave_up` | none is written |
 ///
 /// | field | says |
 /// |---|---|
@@ -139,8 +139,8 @@ impl DenialsBuilder {
         Self { max_series, ..self }
     }
 
-    /// The level of an outcome; none is written with `None`. Of requests that were admitted or skipped none ever
-    /// is.
+    /// The level of an outcome; none is written with `None`. Of requests that were admitted, skipped or given up
+    /// none ever is.
     pub fn level(mut self, outcome: Outcome, level: impl Into<Option<Level>>) -> Self {
         let place = self.levels.get_mut(outcome.index());
         if let Some(place) = place.filter(|_| default_level(outcome).is_some()) {
@@ -209,7 +209,7 @@ const fn default_level(outcome: Outcome) -> Option<Level> {
             Some(Level::INFO)
         }
         Outcome::WouldDeny => Some(Level::DEBUG),
-        Outcome::Admitted | Outcome::Skipped => None,
+        Outcome::Admitted | Outcome::Skipped | Outcome::GaveUp => None,
     }
 }
 

@@ -27,11 +27,13 @@ pub enum Outcome {
     MissingKey,
     /// It was not asked about: whoever asked leaves requests of its kind alone.
     Skipped,
+    /// It went away while it waited for tokens.
+    GaveUp,
 }
 
 impl Outcome {
     /// All of them, in the order of their declaration.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Admitted,
         Self::Denied,
         Self::Blocked,
@@ -42,6 +44,7 @@ impl Outcome {
         Self::WouldDeny,
         Self::MissingKey,
         Self::Skipped,
+        Self::GaveUp,
     ];
 
     /// The value of a label: lower case, with `_` between words.
@@ -58,6 +61,7 @@ impl Outcome {
             Self::WouldDeny => "would_deny",
             Self::MissingKey => "missing_key",
             Self::Skipped => "skipped",
+            Self::GaveUp => "gave_up",
         }
     }
 
@@ -99,7 +103,9 @@ impl Outcome {
             | Self::Queued
             | Self::QueueFull
             | Self::Closed => true,
-            Self::Admitted | Self::WouldDeny | Self::MissingKey | Self::Skipped => false,
+            Self::Admitted | Self::WouldDeny | Self::MissingKey | Self::Skipped | Self::GaveUp => {
+                false
+            }
         }
     }
 

@@ -153,6 +153,7 @@ fn names_are_fixed_and_all_there() {
         "would_deny",
         "missing_key",
         "skipped",
+        "gave_up",
     ];
     assert_eq!(names, expected);
     assert!(Outcome::ALL.is_sorted());

@@ -36,7 +36,7 @@ fn the_text_is_of_its_form_whatever_names_there_are() {
     let (requests, tokens) = (&families["brimful_requests"], &families["brimful_tokens"]);
     assert_eq!((&*requests.kind, &*tokens.kind), ("counter", "counter"));
     let counts = counters.snapshot();
-    assert_eq!(counts.len(), 6 * 6 * 10 + 1);
+    assert_eq!(counts.len(), 6 * 6 * Outcome::ALL.len() + 1);
     for count in &counts {
         let labels = labels(&[
             ("scope", &count.scope),

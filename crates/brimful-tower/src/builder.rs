@@ -10,7 +10,7 @@ use http::{Method, Response};
 
 use crate::denied::Denied;
 use crate::error::Error;
-use crate::gate::{Gate, MissingKey};
+use crate::gate::{Gate, Id, MOST_KEYS, MissingKey};
 use crate::head::{Head, ResponseHead};
 use crate::key::RequestKey;
 use crate::layer::RateLimitLayer;
@@ -48,6 +48,7 @@ pub struct RateLimitBuilder {
 impl RateLimitBuilder {
     pub(crate) fn new(limiter: Arc<Limiter>, key: Arc<dyn RequestKey>) -> Self {
         let gate = Gate {
+            id: Id::next(),
             limiter,
             name: "http".into(),
             keys: Box::new([key]),
@@ -71,7 +72,7 @@ impl RateLimitBuilder {
     }
 
     /// Another key that each request is charged to: all of them, or when one refuses, none. Such as the network
-    /// around an address, or the tenant of a user.
+    /// around an address, or the tenant of a user. A key that is named twice is charged once.
     pub fn also_key(mut self, key: impl RequestKey) -> Self {
         self.more_keys.push(Arc::new(key));
         self
@@ -127,14 +128,14 @@ impl RateLimitBuilder {
     /// Whether responses have the fields `RateLimit` and `RateLimit-Policy`; they have when nothing is said.
     /// (`Retry-After` stands in each denial that waiting can help.)
     pub fn ratelimit_fields(mut self, are_written: bool) -> Self {
-        self.gate.fields.standard = are_written;
+        self.gate.fields.style.standard = are_written;
         self
     }
 
     /// Whether responses have `x-ratelimit-limit`, `-remaining` and `-reset` (seconds from now); they have not when
     /// nothing is said.
     pub fn legacy_fields(mut self, are_written: bool) -> Self {
-        self.gate.fields.legacy = are_written;
+        self.gate.fields.style.legacy = are_written;
         self
     }
 
@@ -212,8 +213,8 @@ impl RateLimitBuilder {
 
     fn check(&self) -> Result<(), Error> {
         let keys = self.more_keys.len().saturating_add(1);
-        if keys > Limiter::MAX_KEYS_AT_ONCE {
-            let expected = format!("1 to {}", Limiter::MAX_KEYS_AT_ONCE);
+        if keys > MOST_KEYS {
+            let expected = format!("1 to {MOST_KEYS}");
             return Err(Error::range("the number of keys", keys, expected));
         }
         if keys > 1 && self.gate.charge_when.is_some() {
@@ -235,7 +236,7 @@ impl RateLimitBuilder {
         let Self { mut gate, more_keys, skip, unit } = self;
         gate.keys = gate.keys.into_iter().chain(more_keys).collect();
         gate.skip = skip.into();
-        gate.fields.unit = unit.map(|unit| format!(";qu=\"{unit}\"").into());
+        gate.fields.style.unit = unit.map(|unit| format!(";qu=\"{unit}\"").into());
         gate
     }
 }

@@ -1,10 +1,13 @@
 //! What a layer sees of a request.
 
-use crate::gate::Deposit;
+use std::fmt;
+
 use http::{Extensions, HeaderMap, Method, Request, Response, StatusCode, Uri, Version};
 
+use crate::gate::Deposit;
+
 /// A request without its body, borrowed: what keys, tiers, costs and skip rules are worked out from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Head<'a> {
     method: &'a Method,
     uri: &'a Uri,
@@ -58,7 +61,7 @@ impl<'a> Head<'a> {
 }
 
 /// A response without its body, borrowed: what [`charge_when`](crate::RateLimitBuilder::charge_when) judges by.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct ResponseHead<'a> {
     status: StatusCode,
     headers: &'a HeaderMap,
@@ -96,5 +99,22 @@ impl<'a> ResponseHead<'a> {
     #[must_use]
     pub fn is_denied_within(&self) -> bool {
         self.extensions.get::<Deposit>().is_some_and(|deposit| deposit.is_denied)
+    }
+}
+
+/// Without what may be secret: paths, headers and extensions.
+impl fmt::Debug for Head<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Head")
+            .field("method", self.method)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Without what may be secret: headers and extensions.
+impl fmt::Debug for ResponseHead<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseHead").field("status", &self.status).finish_non_exhaustive()
     }
 }

@@ -13,7 +13,9 @@ use crate::service::RateLimit;
 /// Puts a limiter before a service: requests within their limits go on, the others are answered with 429.
 ///
 /// A clone is the same layer, and all services that it makes share its limiter, however many connections a server
-/// clones them for. Put around itself, or applied twice, it charges a request once.
+/// clones them for. Put around itself, or applied twice, it charges a request once. (By a word in the request's
+/// extensions, which is good for one passage: of requests that a handler makes with the extensions of its own, all but
+/// the first are charged.)
 ///
 /// ```
 /// use brimful::{Limit, Limiter};

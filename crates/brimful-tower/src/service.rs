@@ -15,7 +15,8 @@ use crate::gate::{Gate, Passage};
 /// A service behind a limiter; made by [`RateLimitLayer`](crate::RateLimitLayer).
 ///
 /// It is ready when the service inside is: whether a request is let through depends on the request, and is decided
-/// when it comes.
+/// when it comes. After a denial the service inside is still ready, and keeps what it holds for that, such as a place of
+/// a `ConcurrencyLimit`: call it again or drop it, as servers do.
 #[derive(Clone, Debug)]
 pub struct RateLimit<S> {
     inner: S,

@@ -5,6 +5,8 @@
 
 mod policies;
 
+use std::borrow::Cow;
+use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,51 +46,65 @@ const MOST: u64 = 999_999_999_999_999;
 pub(crate) struct Told {
     pub(crate) decision: Decision,
     pub(crate) policy: Arc<Policy>,
-    /// Tokens that were given back since.
-    pub(crate) given_back: u64,
+    pub(crate) style: Style,
 }
 
-/// Which of the headers are written.
-#[derive(Debug)]
-pub(crate) struct Fields {
+/// Which of the headers a layer writes, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct Style {
     pub(crate) standard: bool,
     pub(crate) legacy: bool,
     /// What a token stands for, where it is not a request: an item's `qu`, already written.
-    pub(crate) unit: Option<Box<str>>,
+    pub(crate) unit: Option<Arc<str>>,
+}
+
+/// The headers of one layer.
+#[derive(Debug)]
+pub(crate) struct Fields {
+    pub(crate) style: Style,
     policies: Policies,
 }
 
 impl Default for Fields {
     /// Those of the draft.
     fn default() -> Self {
-        Self { standard: true, legacy: false, unit: None, policies: Policies::default() }
+        let style = Style { standard: true, legacy: false, unit: None };
+        Self { style, policies: Policies::default() }
     }
 }
 
 impl Fields {
     /// Whether there are any.
     pub(crate) const fn are_written(&self) -> bool {
-        self.standard || self.legacy
+        self.style.standard || self.style.legacy
     }
 
-    /// Writes what all layers around a request told, the outermost first, in place of what is there.
-    pub(crate) fn write(&self, told: &[Told], headers: &mut HeaderMap) {
-        if self.standard {
-            let make = || field(policies(told, self.unit.as_deref()));
-            let policies = match told {
-                [alone] => self.policies.field(&alone.policy, make),
-                _ => make(),
-            };
-            insert(headers, RATELIMIT_POLICY, policies);
+    /// Writes what this layer told, in place of what is there.
+    pub(crate) fn write_alone(&self, told: &Told, headers: &mut HeaderMap) {
+        let told = slice::from_ref(told);
+        if self.style.standard {
+            let policies = |policy| self.policies.field(policy, || field(policies(told)));
+            insert(headers, RATELIMIT_POLICY, told.first().and_then(|told| policies(&told.policy)));
             insert(headers, RATELIMIT, field(limits(told)));
         }
-        if self.legacy
-            && let Some((told, limit)) = binding(told)
-        {
-            headers.insert(X_RATELIMIT_LIMIT, limit.capacity().into());
-            headers.insert(X_RATELIMIT_REMAINING, told.remaining().into());
-            headers.insert(X_RATELIMIT_RESET, told.reset_secs().into());
-        }
+        write_legacy(told, headers);
+    }
+}
+
+/// Writes what all layers around a request told, the outermost first, in place of what is there.
+pub(crate) fn write(told: &[Told], headers: &mut HeaderMap) {
+    insert(headers, RATELIMIT_POLICY, field(policies(told)));
+    insert(headers, RATELIMIT, field(limits(told)));
+    write_legacy(told, headers);
+}
+
+/// These have room for one limit: that which binds, whoever of the layers wants them.
+fn write_legacy(told: &[Told], headers: &mut HeaderMap) {
+    let is_wanted = told.iter().any(|told| told.style.legacy);
+    if let Some((told, limit)) = binding(told).filter(|_| is_wanted) {
+        headers.insert(X_RATELIMIT_LIMIT, limit.capacity().into());
+        headers.insert(X_RATELIMIT_REMAINING, told.decision.remaining().into());
+        headers.insert(X_RATELIMIT_RESET, secs(told.decision.reset_after()).into());
     }
 }
 
@@ -105,28 +121,21 @@ impl Told {
         self.limits().get(self.decision.limit()?)
     }
 
-    fn remaining(&self) -> u64 {
-        let capacity = self.limit().map_or(u64::MAX, Limit::capacity);
-        self.decision.remaining().saturating_add(self.given_back).min(capacity)
-    }
-
     /// The limits that clients are told of: none of a policy on trial.
     fn limits(&self) -> &[Limit] {
         if self.policy.is_shadow() { &[] } else { self.policy.limits() }
-    }
-
-    fn reset_secs(&self) -> u64 {
-        secs(self.decision.reset_after())
     }
 }
 
 /// `RateLimit-Policy`: every limit of every policy. `q` is the capacity and `w` the time that fills it, so that what
 /// remains is never more than `q`, and q / w is the rate.
-fn policies(told: &[Told], unit: Option<&str>) -> String {
+fn policies(told: &[Told]) -> String {
     let mut text = String::with_capacity(ITEM);
-    for (name, limit) in items(told).map(|(name, _, limit)| (name, limit)) {
-        item(&mut text, name, (";q=", limit.capacity()), (";w=", fill_secs(limit)));
-        text.extend(unit);
+    let mut names = Names::default();
+    for (told, limit) in items(told) {
+        let name = names.next(limit.name());
+        item(&mut text, &name, (";q=", limit.capacity()), (";w=", fill_secs(limit)));
+        text.extend(told.style.unit.as_deref());
     }
     text
 }
@@ -134,40 +143,50 @@ fn policies(told: &[Told], unit: Option<&str>) -> String {
 /// `RateLimit`: of each policy the limit that decided.
 fn limits(told: &[Told]) -> String {
     let mut text = String::with_capacity(ITEM);
-    for (name, told, _) in items(told).filter(|(_, told, limit)| told.limit() == Some(*limit)) {
-        let next = secs(told.decision.next_after());
-        item(&mut text, name, (";r=", told.remaining()), (";t=", next));
+    let mut names = Names::default();
+    for (told, limit) in items(told) {
+        let name = names.next(limit.name());
+        if told.limit() == Some(limit) {
+            let next = secs(told.decision.next_after());
+            item(&mut text, &name, (";r=", told.decision.remaining()), (";t=", next));
+        }
     }
     text
+}
+
+/// All limits that are told of in these fields.
+fn items(told: &[Told]) -> impl Iterator<Item = (&Told, &Limit)> {
+    let told = told.iter().filter(|told| told.style.standard);
+    told.flat_map(|told| told.limits().iter().map(move |limit| (told, limit)))
+}
+
+/// The names that limits have in one field: their own, and when another had it before, a number behind it.
+#[derive(Default)]
+struct Names<'a>(Vec<Cow<'a, str>>);
+
+impl<'a> Names<'a> {
+    fn next(&mut self, own: &'a str) -> Cow<'a, str> {
+        let mut name = Cow::Borrowed(own);
+        // One of them is free: there are more numbers than names.
+        for number in 2..=self.0.len().saturating_add(2) {
+            if !self.0.contains(&name) {
+                break;
+            }
+            name = Cow::Owned(format!("{own}#{number}"));
+        }
+        self.0.push(name.clone());
+        name
+    }
 }
 
 /// Room for an item with a name and numbers of the usual length.
 const ITEM: usize = 64;
 
-/// What tells one limit from those that were told before it: its name, and when that was taken, the how many-th.
-type Name<'a> = (&'a str, usize);
-
-/// All limits that are told of, with their names.
-fn items(told: &[Told]) -> impl Iterator<Item = (Name<'_>, &Told, &Limit)> {
-    told.iter().enumerate().flat_map(|(place, one)| {
-        let before = told.get(..place).unwrap_or(&[]);
-        one.limits().iter().map(move |limit| {
-            let others = before.iter().flat_map(Told::limits);
-            let same = others.filter(|other| other.name() == limit.name()).count();
-            ((limit.name(), same.saturating_add(1)), one, limit)
-        })
-    })
-}
-
 /// Adds an item. (A limit's name has nothing that a structured string would have to escape.)
-fn item(text: &mut String, (name, nth): Name<'_>, first: (&str, u64), second: (&str, u64)) {
+fn item(text: &mut String, name: &str, first: (&str, u64), second: (&str, u64)) {
     let mut digits = itoa::Buffer::new();
     text.push_str(if text.is_empty() { "\"" } else { ", \"" });
     text.push_str(name);
-    if nth > 1 {
-        text.push('#');
-        text.push_str(digits.format(nth));
-    }
     text.push('"');
     for (parameter, value) in [first, second] {
         text.push_str(parameter);
@@ -180,7 +199,7 @@ fn binding(told: &[Told]) -> Option<(&Told, &Limit)> {
     let weight = |told: &Told| match told.decision.retry() {
         Retry::Never => (0, Duration::ZERO, 0),
         Retry::After(wait) => (1, Duration::MAX.saturating_sub(wait), 0),
-        Retry::Now => (2, Duration::ZERO, told.remaining()),
+        Retry::Now => (2, Duration::ZERO, told.decision.remaining()),
     };
     let limited = told.iter().filter_map(|told| Some((told, told.limit()?)));
     limited.min_by_key(|(told, _)| weight(told))

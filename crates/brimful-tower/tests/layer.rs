@@ -294,6 +294,8 @@ async fn observers_hear_of_each_request_once() {
             "http free denied ann 2",
             "http default blocked eve 2",
             "http  missing_key - 1",
+            // By each of the two.
+            "http  skipped - 1",
             "http  skipped - 1",
         ]
     );

@@ -3,7 +3,7 @@
 use brimful::Key;
 use http::header::{AUTHORIZATION, HeaderName};
 
-use super::header::{header_name, text_or_bytes, value};
+use super::header::{header_name, lend, value};
 use super::node::trim;
 use super::{Missing, RequestKey};
 use crate::error::Error;
@@ -76,7 +76,7 @@ impl RequestKey for ApiKey {
             Place::Bearer => token(value(head, &AUTHORIZATION)?)
                 .ok_or_else(|| Missing::from_client("bearer token in its header authorization"))?,
         };
-        f(text_or_bytes(key));
+        lend(key, f);
         Ok(())
     }
 }

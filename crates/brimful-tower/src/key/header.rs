@@ -44,7 +44,7 @@ impl Header {
 
 impl RequestKey for Header {
     fn with_key(&self, head: Head<'_>, f: &mut dyn FnMut(Key<'_>)) -> Result<(), Missing> {
-        f(text_or_bytes(value(head, &self.name)?));
+        lend(value(head, &self.name)?, f);
         Ok(())
     }
 }
@@ -58,17 +58,25 @@ pub(super) fn header_name(name: &str) -> Result<HeaderName, Error> {
 /// The one value of a header; not empty, without the spaces around it.
 pub(super) fn value<'a>(head: Head<'a>, name: &HeaderName) -> Result<&'a [u8], Missing> {
     let mut lines = head.headers().get_all(name).into_iter();
-    let what = match (lines.next(), lines.next()) {
+    match (lines.next(), lines.next()) {
         (Some(line), None) => match trim(line.as_bytes()) {
-            [] => format!("value in its header {name}"),
-            value => return Ok(value),
+            [] => Err(Missing::from_client(format!("value in its header {name}"))),
+            value => Ok(value),
         },
-        (None, _) => format!("header {name}"),
-        (Some(_), Some(_)) => format!("single value of {name}: the header is there several times"),
-    };
-    Err(Missing::from_client(what))
+        (None, _) => Err(Missing::from_client(format!("header {name}"))),
+        (Some(_), Some(_)) => {
+            let what = format!("single value of {name}: the header is there several times");
+            Err(Missing::ambiguous(what))
+        }
+    }
 }
 
-pub(super) fn text_or_bytes(value: &[u8]) -> Key<'_> {
-    str::from_utf8(value).map_or(Key::Bytes(value), Key::Text)
+/// A value that a client writes, as text, or as bytes when it is none. One with a `:` is a list with one part: else the
+/// client could choose among the patterns of the rules, which see a segment between each two colons of a text.
+pub(super) fn lend(value: &[u8], f: &mut dyn FnMut(Key<'_>)) {
+    let key = str::from_utf8(value).map_or(Key::Bytes(value), Key::Text);
+    match value.contains(&b':') {
+        true => f(Key::Parts(&[key])),
+        false => f(key),
+    }
 }

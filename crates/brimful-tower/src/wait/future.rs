@@ -50,8 +50,33 @@ pin_project! {
 /// What is called when the tokens are there.
 struct Next<S, Q> {
     service: S,
-    request: Request<Q>,
+    /// Until it is called.
+    request: Option<Request<Q>>,
     charge: Charge,
+    gate: Arc<Gate>,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy)]
+enum Stage {
+    Waiting,
+    /// Its tokens are spent.
+    Charged,
+    /// It was refused.
+    Over,
+}
+
+/// A request that goes away while it waits is told of; one that was charged and is not served after all, because the
+/// client went away or the service inside failed before, gets its tokens back.
+impl<S, Q> Drop for Next<S, Q> {
+    fn drop(&mut self) {
+        let Some(request) = &self.request else { return };
+        match self.stage {
+            Stage::Waiting => self.gate.given_up(request, &self.charge),
+            Stage::Charged => self.gate.refund(request, &self.charge),
+            Stage::Over => {}
+        }
+    }
 }
 
 impl<S, Q> WaitFuture<S, Q>
@@ -67,14 +92,15 @@ where
         Self { kind: Kind::Called { future: ResponseFuture::stopped(response) } }
     }
 
-    pub(super) const fn waiting(
+    pub(super) fn waiting(
         acquire: Acquire<'static, ()>,
         service: S,
         request: Request<Q>,
         gate: Arc<Gate>,
         charge: Charge,
     ) -> Self {
-        let next = Some(Next { service, request, charge });
+        let (request, stage) = (Some(request), Stage::Waiting);
+        let next = Some(Next { service, request, charge, gate: gate.clone(), stage });
         Self { kind: Kind::Waiting { acquire, next, gate } }
     }
 }
@@ -98,14 +124,17 @@ where
                         Err(refused) => *refused.decision(),
                     };
                     // Nothing more comes of a future that is done.
-                    let Some(waited) = next.take() else { return Poll::Pending };
+                    let Some(mut waited) = next.take() else { return Poll::Pending };
+                    let Some(request) = &mut waited.request else { return Poll::Pending };
                     let gate = gate.clone();
-                    match gate.waited(&waited.request, &waited.charge, decision) {
+                    match gate.waited(request, &waited.charge, decision) {
                         Passage::Through(followup) => {
+                            waited.stage = Stage::Charged;
                             let (next, followup) = (Some(waited), Some(followup));
                             Kind::Readying { next, followup, gate }
                         }
                         Passage::Stopped(response) => {
+                            waited.stage = Stage::Over;
                             Kind::Called { future: ResponseFuture::stopped(response) }
                         }
                     }
@@ -118,7 +147,8 @@ where
                     let (Some(mut next), Some(followup)) = (next.take(), followup.take()) else {
                         return Poll::Pending;
                     };
-                    let inner = next.service.call(next.request);
+                    let Some(request) = next.request.take() else { return Poll::Pending };
+                    let inner = next.service.call(request);
                     let future = ResponseFuture::through(inner, gate.clone(), followup);
                     Kind::Called { future }
                 }

@@ -16,8 +16,8 @@ use crate::gate::{Gate, Line, Passage};
 
 /// A service behind a limiter at which requests wait; made by [`WaitLayer`](super::WaitLayer).
 ///
-/// It is ready when the service inside is. A request that waits does not keep that one ready: when its turn comes,
-/// a clone of the service is asked again.
+/// It is ready when the service inside is. A request that waits does not keep that one ready: it is dropped for a
+/// clone, and when the request's turn comes, another clone is asked whether it is ready.
 #[derive(Clone, Debug)]
 pub struct WaitRateLimit<S> {
     inner: S,
@@ -68,8 +68,10 @@ where
             }
             Line::Decided(Passage::Stopped(response)) => WaitFuture::stopped(response),
             Line::Waiting(turn, charge) => {
-                let acquire = Acquire::of_turn(turn);
-                WaitFuture::waiting(acquire, self.inner.clone(), request, gate, charge)
+                // The one that is ready may hold what others, or its own clone, wait for.
+                let service = self.inner.clone();
+                self.inner = service.clone();
+                WaitFuture::waiting(Acquire::of_turn(turn), service, request, gate, charge)
             }
         }
     }

@@ -222,6 +222,28 @@ impl<'a> Reservation<'a> {
         self.settle(actual, |limiter| limiter.clock.now())
     }
 
+    /// As [`commit`](Self::commit), and says what the key has left then, as a [`peek`](Limiter::peek) of cost 0 does.
+    ///
+    /// ```
+    /// use brimful::Limiter;
+    ///
+    /// let limiter = Limiter::per_hour(5)?;
+    /// let reservation = limiter.reserve("ann", 3).expect("5 are left");
+    /// let (settlement, left) = reservation.commit_and_look(1);
+    /// assert_eq!((settlement.given_back(), left.remaining()), (2, 4));
+    /// # Ok::<(), brimful::Error>(())
+    /// ```
+    pub fn commit_and_look(mut self, actual: u64) -> (Settlement, Decision) {
+        let settlement = self.settle(actual, |limiter| limiter.clock.now());
+        let Self { limiter, fingerprint, key, tier, .. } = &self;
+        let mut left = self.decision;
+        key.lend(&mut |key| {
+            let caller = limiter.caller(*tier);
+            left = limiter.decide_by(*fingerprint, key, (0, true), caller, || limiter.clock.now());
+        });
+        (settlement, left)
+    }
+
     /// As [`commit`](Self::commit), at a given time.
     pub fn commit_at(mut self, actual: u64, now: Nanos) -> Settlement {
         self.settle(actual, |_| now)

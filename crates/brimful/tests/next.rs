@@ -68,7 +68,10 @@ fn the_time_of_the_next_token_is_exact() {
             }
             let just = next - Duration::from_nanos(1);
             assert!(meter.peek_at(0, now + next).remaining() > left, "{seed} {specs:?} {next:?}");
-            assert!(meter.peek_at(0, now + just).remaining() <= left, "{seed} {specs:?} {next:?} early");
+            assert!(
+                meter.peek_at(0, now + just).remaining() <= left,
+                "{seed} {specs:?} {next:?} early"
+            );
         }
     }
     println!("{checked}");
@@ -103,7 +106,9 @@ fn the_time_of_the_next_token_by_a_clock_that_goes_back() {
                 clock.set(look);
                 if limiter.peek("k", 1).is_denied() {
                     bad += 1;
-                    if bad < 6 { println!("{seed} {specs:?} {decision:?}"); }
+                    if bad < 6 {
+                        println!("{seed} {specs:?} {decision:?}");
+                    }
                 }
                 clock.set(Nanos::from_nanos(now));
             }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use brimful::{Limit, Limiter};
+use brimful_observe::{Counters, Outcome};
 use brimful_tower::{RateLimitLayer, WaitLayer};
 use brimful_wait::tokio::TokioClock;
 use bytes::Bytes;
@@ -78,7 +79,9 @@ async fn left_after_a_request_that_was_never_called(fails: bool) -> u64 {
     let call = service.call(get("ann", "/"));
     let _ = tokio::time::timeout(secs(4), call).await;
     assert_eq!(calls.load(Ordering::Relaxed), 0);
-    tokio::time::sleep(secs(1) * u32::from(fails) * 3).await;
+    if fails {
+        tokio::time::sleep(secs(3)).await;
+    }
     limiter.peek("everybody", 0).remaining()
 }
 
@@ -90,4 +93,22 @@ async fn who_goes_away_before_the_service_inside_is_ready_is_not_charged() {
 #[tokio::test(start_paused = true)]
 async fn who_is_not_served_because_the_service_inside_failed_is_not_charged() {
     assert_eq!(left_after_a_request_that_was_never_called(true).await, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_hangs_up_while_waiting_is_counted() {
+    let limit = Limit::per_second(1).and_then(|limit| limit.burst(1)).expect("a limit");
+    let limiter = Limiter::builder(limit).clock(TokioClock::new()).build().expect("a limiter");
+    let counters = Arc::new(Counters::new());
+    let layer = RateLimitLayer::builder(limiter, "everybody").observer(counters.clone());
+    let layer = layer.build_waiting(secs(60)).expect("a layer");
+    let service = layer.layer(common::service(&Arc::default()));
+    for _ in 0..5 {
+        let call = service.clone().oneshot(get("ann", "/"));
+        let _ = tokio::time::timeout(std::time::Duration::from_millis(5), call).await;
+    }
+    let counts = counters.snapshot();
+    let counts: Vec<_> = counts.iter().map(|row| (row.outcome, row.requests)).collect();
+    // Those without a policy come first.
+    assert_eq!(counts, [(Outcome::GaveUp, 4), (Outcome::Admitted, 1)]);
 }
