@@ -158,3 +158,17 @@ async fn a_batch_that_is_dispatched_again_is_charged_for_each() {
     // One of them is the batch itself, which is charged.
     assert_eq!(text, "5");
 }
+
+#[tokio::test]
+async fn what_a_client_writes_is_no_key_of_the_servers() {
+    let rules = Rules::builder().default(per_minute(2)).exact("all", per_minute(500));
+    let layer = RateLimitLayer::builder(limiter(rules.build().expect("rules")).0, ApiKey::new());
+    let server = Server::new(&built(layer.also_key("all")));
+    let mut served = 0;
+    for _ in 0..10 {
+        let mut request = get("ann", "/");
+        request.headers_mut().insert("x-api-key", "all".parse().expect("a value"));
+        served += u32::from(server.send(request).await.code() == 200);
+    }
+    assert_eq!(served, 2);
+}

@@ -15,7 +15,8 @@ use crate::head::Head;
 /// either: a client that makes up keys has a new budget with each. Put the limit behind what checks keys, or
 /// count by [`ClientIp`](super::ClientIp) too.
 ///
-/// A key that is absent, empty, or there several times is the client's fault.
+/// A key that is absent, empty, or there several times is the client's fault. It is a list with one part, so that it is
+/// none of the server's own keys, whatever is written: an exact rule for it is one for `("k-1",)`.
 ///
 /// ```
 /// use brimful::Key;
@@ -26,8 +27,8 @@ use crate::head::Head;
 ///     .header("authorization", "bearer t-2")
 ///     .body(())?;
 /// let head = Head::of(&request);
-/// ApiKey::new().with_key(head, &mut |key| assert_eq!(key, Key::Text("k-1")))?;
-/// ApiKey::bearer().with_key(head, &mut |key| assert_eq!(key, Key::Text("t-2")))?;
+/// ApiKey::new().with_key(head, &mut |key| assert_eq!(key, Key::Parts(&[Key::Text("k-1")])))?;
+/// ApiKey::bearer().with_key(head, &mut |key| assert_eq!(key, Key::Parts(&[Key::Text("t-2")])))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -14,14 +14,18 @@ use crate::head::Head;
 /// has a budget of its own: count by an address too, or put the limit behind the check. The limiter keeps a hash of
 /// the value, never the value.
 ///
-/// A header that is absent, empty, or there several times (which of them would count?) is the client's fault.
+/// A header that is absent, empty, or there several times (which of them would count?) is the client's fault. Its value is
+/// a list with one part, so that it is none of the server's own keys, whatever is written: an exact rule for it is one
+/// for `("acme",)`.
 ///
 /// ```
 /// use brimful::Key;
 /// use brimful_tower::{Head, Header, RequestKey};
 ///
 /// let request = http::Request::builder().header("x-tenant", "acme").body(())?;
-/// Header::new("x-tenant")?.with_key(Head::of(&request), &mut |key| assert_eq!(key, Key::Text("acme")))?;
+/// Header::new("x-tenant")?.with_key(Head::of(&request), &mut |key| {
+///     assert_eq!(key, Key::Parts(&[Key::Text("acme")]));
+/// })?;
 ///
 /// let missing = Header::new("x-region")?.with_key(Head::of(&request), &mut |_| ()).unwrap_err();
 /// assert_eq!(missing.to_string(), "the request has no header x-region");
@@ -71,12 +75,9 @@ pub(super) fn value<'a>(head: Head<'a>, name: &HeaderName) -> Result<&'a [u8], M
     }
 }
 
-/// A value that a client writes, as text, or as bytes when it is none. One with a `:` is a list with one part: else the
-/// client could choose among the patterns of the rules, which see a segment between each two colons of a text.
+/// A value that a client writes: a list with one part, which is text, or bytes when it is none. So it is no key of the
+/// server's own, such as a `&'static str`, whatever is written; and patterns of the rules, which see a segment between each
+/// two colons of a text, see one.
 pub(super) fn lend(value: &[u8], f: &mut dyn FnMut(Key<'_>)) {
-    let key = str::from_utf8(value).map_or(Key::Bytes(value), Key::Text);
-    match value.contains(&b':') {
-        true => f(Key::Parts(&[key])),
-        false => f(key),
-    }
+    f(Key::Parts(&[str::from_utf8(value).map_or(Key::Bytes(value), Key::Text)]));
 }
