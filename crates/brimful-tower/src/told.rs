@@ -131,9 +131,7 @@ impl Told {
 /// remains is never more than `q`, and q / w is the rate.
 fn policies(told: &[Told]) -> String {
     let mut text = String::with_capacity(ITEM);
-    let mut names = Names::default();
-    for (told, limit) in items(told) {
-        let name = names.next(limit.name());
+    for (name, told, limit) in named(told) {
         item(&mut text, &name, (";q=", limit.capacity()), (";w=", fill_secs(limit)));
         text.extend(told.style.unit.as_deref());
     }
@@ -143,9 +141,7 @@ fn policies(told: &[Told]) -> String {
 /// `RateLimit`: of each policy the limit that decided.
 fn limits(told: &[Told]) -> String {
     let mut text = String::with_capacity(ITEM);
-    let mut names = Names::default();
-    for (told, limit) in items(told) {
-        let name = names.next(limit.name());
+    for (name, told, limit) in named(told) {
         if told.limit() == Some(limit) {
             let next = secs(told.decision.next_after());
             item(&mut text, &name, (";r=", told.decision.remaining()), (";t=", next));
@@ -154,29 +150,26 @@ fn limits(told: &[Told]) -> String {
     text
 }
 
-/// All limits that are told of in these fields.
-fn items(told: &[Told]) -> impl Iterator<Item = (&Told, &Limit)> {
+/// All limits that are told of in these fields, with the names that they have there: their own, and when one further in
+/// has it, a number behind it. So what a denial further in says of itself stays right.
+fn named(told: &[Told]) -> Vec<(Cow<'_, str>, &Told, &Limit)> {
     let told = told.iter().filter(|told| told.style.standard);
-    told.flat_map(|told| told.limits().iter().map(move |limit| (told, limit)))
-}
-
-/// The names that limits have in one field: their own, and when another had it before, a number behind it.
-#[derive(Default)]
-struct Names<'a>(Vec<Cow<'a, str>>);
-
-impl<'a> Names<'a> {
-    fn next(&mut self, own: &'a str) -> Cow<'a, str> {
-        let mut name = Cow::Borrowed(own);
-        // One of them is free: there are more numbers than names.
-        for number in 2..=self.0.len().saturating_add(2) {
-            if !self.0.contains(&name) {
+    let limits = told.flat_map(|told| told.limits().iter().map(move |limit| (told, limit)));
+    let limits: Vec<(&Told, &Limit)> = limits.collect();
+    let mut named: Vec<(Cow<'_, str>, &Told, &Limit)> = Vec::with_capacity(limits.len());
+    for (told, limit) in limits.into_iter().rev() {
+        let mut name = Cow::Borrowed(limit.name());
+        // One of these is free: there are more of them than names.
+        for number in 2..=named.len().saturating_add(2) {
+            if !named.iter().any(|(taken, ..)| *taken == name) {
                 break;
             }
-            name = Cow::Owned(format!("{own}#{number}"));
+            name = Cow::Owned(format!("{}#{number}", limit.name()));
         }
-        self.0.push(name.clone());
-        name
+        named.push((name, told, limit));
     }
+    named.reverse();
+    named
 }
 
 /// Room for an item with a name and numbers of the usual length.

@@ -150,8 +150,8 @@ async fn limits_of_one_name_are_told_apart() {
     let (outer, inner) = (built(layer(per_minute(9))), built(layer(per_minute(9))));
     let server = Server::new(&inner).around(&outer);
     let answer = server.get("ann", "/").await;
-    assert_eq!(answer.header("ratelimit-policy"), Some("\"9/min\";q=9;w=60, \"9/min#2\";q=9;w=60"));
-    assert_eq!(answer.header("ratelimit"), Some("\"9/min\";r=8;t=7, \"9/min#2\";r=8;t=7"));
+    assert_eq!(answer.header("ratelimit-policy"), Some("\"9/min#2\";q=9;w=60, \"9/min\";q=9;w=60"));
+    assert_eq!(answer.header("ratelimit"), Some("\"9/min#2\";r=8;t=7, \"9/min\";r=8;t=7"));
 }
 
 #[tokio::test]
