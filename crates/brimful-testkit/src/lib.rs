@@ -45,11 +45,6 @@ pub struct Configuration;
 #[doc = include_str!("../../../docs/verbs.md")]
 pub struct Verbs;
 
-/// Those of the page about the layer.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/http.md")]
-pub struct Http;
-
 /// Those of the page for operators.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/operators.md")]

@@ -39,19 +39,19 @@
 //!
 //! * **One limiter, however often it is cloned**: servers clone a service for each connection, and all clones of a
 //!   layer spend one budget (`clones_and_all_services_of_a_layer_share_its_limiter`; on a real server with 1,500
-//!   connections, `tests/server.rs`).
+//!   connections, `tests/served/server.rs`).
 //! * **A request is charged once** by a layer, also where the layer stands twice around it
 //!   (`a_layer_around_itself_charges_once`).
 //! * **The client's address is never the client's word.** [`ClientIp`] believes a header only from proxies that are
-//!   trusted, from the right, to the first address that is not (`tests/spoofing.rs`: each forgery and the key that it
+//!   trusted, from the right, to the first address that is not (`tests/keys/spoofing.rs`: each forgery and the key that it
 //!   gives).
 //! * **A missing key is what was chosen** ([`MissingKey`]), and 400 or 500 when nothing was
 //!   (`a_missing_key_is_what_was_chosen`).
 //! * **A client that obeys is never denied**: who waits for `Retry-After`, or for `t` when nothing is left, is let
-//!   through, if nobody else spends its budget meanwhile (`tests/obeying.rs`). `Retry-After` is rounded up, at least 1,
+//!   through, if nobody else spends its budget meanwhile (`tests/served/obeying.rs`). `Retry-After` is rounded up, at least 1,
 //!   and absent when no wait can help (`blocked_and_impossible_requests_get_no_hint`).
 //! * **One set of headers**, however layers are stacked, on allowed and denied answers
-//!   (`stacked_layers_tell_one_set_of_headers`), all of them structured fields (`tests/fields.rs`).
+//!   (`stacked_layers_tell_one_set_of_headers`), all of them structured fields (`tests/served/fields.rs`).
 //! * **It is ready when the service inside is** (`it_is_ready_when_the_service_inside_is`); one that waits calls a
 //!   service only when that is ready (`the_service_inside_is_called_only_when_it_is_ready`).
 //!
@@ -115,3 +115,8 @@ pub use told::{
 };
 #[cfg(feature = "wait")]
 pub use wait::{WaitFuture, WaitLayer, WaitRateLimit};
+
+/// The examples of `docs/http.md`, compiled and run as the crate page's are.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/http.md")]
+pub struct Page;

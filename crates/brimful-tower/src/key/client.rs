@@ -33,8 +33,8 @@ use crate::head::Head;
 ///
 /// All lines of the header, in their order, are one list. Empty entries are left out. Ports and brackets are
 /// cut. An IPv4 address mapped into IPv6 is the IPv4 address. The work is linear in the length of the header, and
-/// nothing is allocated. (`tests/spoofing.rs` has a table of what is believed and what is not;
-/// `tests/forwarded.rs` compares with a slower reading of the same rules.)
+/// nothing is allocated. (`tests/keys/spoofing.rs` has a table of what is believed and what is not;
+/// `tests/keys/forwarded.rs` compares with a slower reading of the same rules.)
 ///
 /// ```
 /// use brimful_tower::{ClientIp, Head, PeerAddr};

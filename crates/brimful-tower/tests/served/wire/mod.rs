@@ -183,6 +183,6 @@ pub(crate) fn most_connections() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let files = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
     let soft = files.and_then(|line| line.split_whitespace().next()?.parse().ok());
-    // Where it is not known: few, as some systems allow 256 files by default.
-    soft.map_or(50, |files: usize| (files.saturating_sub(200) / 2).clamp(50, 1_500))
+    // Some are left to the other tests of this process. Where it is not known: few, as some systems allow 256.
+    soft.map_or(50, |files: usize| (files.saturating_sub(700) / 2).clamp(50, 1_500))
 }

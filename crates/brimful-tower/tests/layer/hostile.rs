@@ -1,10 +1,9 @@
 //! What clients and handlers may try.
 
-mod common;
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use crate::common::{Server, get, limiter};
 use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::routing::any;
@@ -13,7 +12,6 @@ use brimful_observe::{Event, Observer};
 use brimful_tower::{
     ApiKey, Head, Missing, MissingKey, PeerIp, RateLimitBuilder, RateLimitLayer, RequestKey,
 };
-use common::{Server, get, limiter};
 use http::Request;
 use tower::{Layer, Service, ServiceExt};
 
@@ -88,7 +86,7 @@ async fn panics_leave_nothing_open() {
         make().cost(|_| panic!("a cost")),
     ];
     for (n, layer) in layers.into_iter().enumerate() {
-        let mut service = built(layer).layer(common::service(&Arc::default()));
+        let mut service = built(layer).layer(crate::common::service(&Arc::default()));
         let key = format!("c{n}");
         let task = tokio::spawn(async move { service.call(get(&key, "/")).await });
         assert!(task.await.is_err());
@@ -109,7 +107,7 @@ async fn a_header_that_is_there_twice_is_not_one_that_is_missing() {
             .missing_key(missing)
             .build()
             .expect("it");
-        let service = layer.layer(common::service(&Arc::default()));
+        let service = layer.layer(crate::common::service(&Arc::default()));
         let mut served = 0;
         for _ in 0..10 {
             let request = Request::get("/")

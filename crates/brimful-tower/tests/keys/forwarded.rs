@@ -1,10 +1,8 @@
 //! Whatever stands in `X-Forwarded-For` and `Forwarded`: the client is the one that a slower reading finds.
 
-mod any_headers;
-
 use std::net::IpAddr;
 
-use any_headers::oracle::{self, Syntax};
+use crate::any_headers::oracle::{self, Syntax};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
@@ -71,7 +69,7 @@ fn any_bytes_give_the_client_of_the_slower_reading() {
     let bytes = prop::collection::vec(any::<u8>(), 0..200);
     runner(2_000)
         .run(&bytes, |bytes| {
-            any_headers::check(&bytes);
+            crate::any_headers::check(&bytes);
             Ok(())
         })
         .expect("the same client");
@@ -85,7 +83,7 @@ fn any_pieces_give_the_client_of_the_slower_reading() {
         .run(&from_a_peer, |(peer, pieces)| {
             let mut bytes = vec![peer];
             bytes.extend(pieces.concat().bytes());
-            any_headers::check(&bytes);
+            crate::any_headers::check(&bytes);
             Ok(())
         })
         .expect("the same client");
@@ -106,7 +104,7 @@ fn nothing_on_the_left_changes_what_stands_on_the_right() {
             let address: IpAddr = address.parse().expect("an address");
             let last = entries_of(line.as_bytes()).pop();
             prop_assert_eq!(last, Some(Some(address)), "{}", line);
-            any_headers::check(&[&[0], line.as_bytes()].concat());
+            crate::any_headers::check(&[&[0], line.as_bytes()].concat());
             Ok(())
         })
         .expect("what was appended");

@@ -1,17 +1,15 @@
 //! What becomes of a request at the layer, in standing time.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
+use crate::common::{Server, get, limiter, secs};
 use brimful::{Key, Limit, Policy, Rules};
 use brimful_observe::{Event, Observer};
 use brimful_tower::{
     Head, Missing, MissingKey, PeerAddr, PeerIp, RateLimitBuilder, RateLimitLayer, RequestKey,
 };
 use bytes::Bytes;
-use common::{Server, get, limiter, secs};
 use http::{Request, Response, StatusCode};
 use tower::{Layer, Service};
 

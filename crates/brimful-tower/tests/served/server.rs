@@ -1,13 +1,12 @@
 //! The layer in servers on the loopback interface: what it admits over many connections, and what is answered.
 #![cfg(feature = "axum")]
 
-mod wire;
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::wire::{Answer, Client, limiter, listen, run, serve};
 use axum::error_handling::HandleErrorLayer;
 use axum::extract::ConnectInfo;
 use axum::routing::{MethodRouter, get};
@@ -20,7 +19,6 @@ use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use tokio::time::Instant;
 use tower::{BoxError, ServiceBuilder};
-use wire::{Answer, Client, limiter, listen, run, serve};
 
 /// What a server says when it answers.
 const SERVED: &str = "served";
@@ -62,7 +60,7 @@ fn version(nth: usize) -> Version {
 async fn count(address: SocketAddr, connections: usize, requests: usize) -> [usize; 2] {
     let [mut served, mut denied] = [0; 2];
     let all: Vec<usize> = (0..connections).collect();
-    for group in all.chunks(wire::most_connections()) {
+    for group in all.chunks(crate::wire::most_connections()) {
         let mut clients = Vec::new();
         for nth in group {
             clients.push((version(*nth), Client::connect(address, version(*nth)).await));
@@ -213,7 +211,7 @@ fn a_denial_is_whole_whatever_layers_are_around() {
         .layer(HandleErrorLayer::new(failed))
         .load_shed()
         .concurrency_limit(10)
-        .timeout(wire::PATIENCE);
+        .timeout(crate::wire::PATIENCE);
     routers.push(("errors", router().layer(layer(spec)).layer(stack)));
     let within = ServiceBuilder::new()
         .layer(layer(spec))

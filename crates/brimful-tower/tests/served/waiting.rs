@@ -1,11 +1,10 @@
 //! Requests that wait at a server for their tokens, in real time: what holds on any machine.
 #![cfg(all(feature = "axum", feature = "wait"))]
 
-mod wire;
-
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::wire::{Answer, Client, run, serve};
 use axum::Router;
 use axum::http::HeaderMap;
 use axum::routing::get;
@@ -13,7 +12,6 @@ use brimful::{Limit, Limiter};
 use brimful_tower::{ApiKey, RateLimitLayer};
 use http::{Method, Version};
 use tokio::time::Instant;
-use wire::{Answer, Client, run, serve};
 
 /// The clients that were served, in the order in which they were.
 type Served = Arc<Mutex<Vec<String>>>;
@@ -80,7 +78,7 @@ impl Server {
 #[test]
 fn requests_beyond_the_limit_are_served_when_their_turn_comes() {
     run(async {
-        let server = server("100/s burst 1", 1_000, 1_000, wire::PATIENCE).await;
+        let server = server("100/s burst 1", 1_000, 1_000, crate::wire::PATIENCE).await;
         let begun = Instant::now();
         let answers = server.ask(&["ann"; 50]).await;
         let elapsed = begun.elapsed();

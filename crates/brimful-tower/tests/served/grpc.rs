@@ -1,12 +1,11 @@
 //! The layer before a gRPC server, as its clients see it.
 #![cfg(feature = "tonic")]
 
-mod wire;
-
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::wire::{limiter, run};
 use brimful::{Limit, Limiter, ManualClock, Nanos, Overflow, Policy, Rules};
 use brimful_tower::{ApiKey, MissingKey, PeerIp, RateLimitLayer, RequestKey};
 use http::Request;
@@ -18,7 +17,6 @@ use tonic_health::pb::health_client::HealthClient;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 use tonic_types::StatusExt;
 use tower::{Layer, ServiceExt};
-use wire::{limiter, run};
 
 type Reply = Result<Response<HealthCheckResponse>, Status>;
 

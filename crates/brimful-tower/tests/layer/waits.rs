@@ -1,19 +1,17 @@
 //! Requests that wait for their tokens, in Tokio's paused time.
 #![cfg(feature = "wait")]
 
-mod common;
-
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use crate::common::{get, secs};
 use brimful::{Key, Limit, Limiter, LimiterBuilder, Rules};
 use brimful_tower::{Head, Missing, RateLimitBuilder, RateLimitLayer, RequestKey};
 use brimful_wait::tokio::TokioClock;
 use bytes::Bytes;
-use common::{get, secs};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use tokio::time::Instant;
@@ -44,7 +42,7 @@ fn layer(limiter: LimiterBuilder) -> (Arc<Limiter>, RateLimitBuilder) {
 async fn requests_go_on_in_line_and_those_that_would_wait_too_long_are_denied_at_once() {
     let (limiter, layer) = layer(limiter());
     let layer = layer.build_waiting(secs(2)).expect("a layer");
-    let service = layer.layer(common::service(&Arc::default()));
+    let service = layer.layer(crate::common::service(&Arc::default()));
     let started = Instant::now();
     let calls = (0..5).map(|_| {
         let call = service.clone().oneshot(get("ann", "/"));
@@ -81,7 +79,7 @@ async fn requests_go_on_in_line_and_those_that_would_wait_too_long_are_denied_at
 async fn who_goes_away_leaves_its_place_and_its_tokens() {
     let (limiter, layer) = layer(limiter());
     let service = layer.build_waiting(secs(60)).expect("a layer");
-    let service = service.layer(common::service(&Arc::default()));
+    let service = service.layer(crate::common::service(&Arc::default()));
     let started = Instant::now();
     service.clone().oneshot(get("ann", "/")).await.expect("an answer");
     for _ in 0..10 {
@@ -148,7 +146,7 @@ async fn tiers_wait_by_their_own_limits() {
     let (_, layer) = layer(limiter);
     let layer = layer.tier(|head| head.headers().get("x-plan")?.to_str().ok()).cost(|_| 1);
     let service = layer.build_waiting(secs(5)).expect("a layer");
-    let service = service.layer(common::service(&Arc::default()));
+    let service = service.layer(crate::common::service(&Arc::default()));
     let mut codes = Vec::new();
     for plan in ["none", "none", "gold"] {
         let mut request = get(plan, "/");
@@ -173,7 +171,7 @@ async fn tiers_wait_by_their_own_limits() {
 async fn when_waiting_ends_those_who_wait_are_told() {
     let (limiter, layer) = layer(limiter());
     let layer = layer.build_waiting(secs(60)).expect("a layer");
-    let service = layer.layer(common::service(&Arc::default()));
+    let service = layer.layer(crate::common::service(&Arc::default()));
     service.clone().oneshot(get("ann", "/")).await.expect("an answer");
     let waiting = tokio::spawn(service.clone().oneshot(get("ann", "/")));
     tokio::task::yield_now().await;

@@ -1,18 +1,16 @@
 //! What responses tell of limits, as clients read it from a connection.
 #![cfg(feature = "axum")]
 
-mod wire;
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::wire::{Answer, Client, Named, limiter, run, serve};
 use axum::Router;
 use axum::routing::{MethodRouter, get};
 use brimful::{Algorithm, Limit, Nanos, Policy, Rules};
 use brimful_tower::{HEADERS, PeerIp, RateLimitBuilder, RateLimitLayer};
 use http::{Method, Version};
 use tower_http::cors::CorsLayer;
-use wire::{Answer, Client, Named, limiter, run, serve};
 
 fn limit(spec: &str) -> Limit {
     spec.parse().expect("a limit")

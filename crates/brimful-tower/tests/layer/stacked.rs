@@ -1,16 +1,14 @@
 //! Layers around each other, and what is told and charged then.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
+use crate::common::{Server, get, limiter};
 use brimful::{Key, Limit, Rules};
 use brimful_observe::{Counters, Event, Observer, Outcome};
 use brimful_tower::{
     Head, Header, Missing, MissingKey, PeerAddr, PeerIp, RateLimitBuilder, RateLimitLayer,
     RequestKey,
 };
-use common::{Server, get, limiter};
 use http::Request;
 
 struct Client;
@@ -56,7 +54,7 @@ impl<S: tower::Service<Request<()>>> tower::Service<Request<()>> for Change<S> {
 
 async fn twice(layer: RateLimitLayer, change: fn(&mut Request<()>)) -> Vec<u16> {
     use tower::{Layer, ServiceExt};
-    let service = layer.layer(Change(layer.layer(common::service(&Arc::default())), change));
+    let service = layer.layer(Change(layer.layer(crate::common::service(&Arc::default())), change));
     let mut codes = Vec::new();
     for _ in 0..3 {
         let request = Request::get("/public").body(()).expect("a request");

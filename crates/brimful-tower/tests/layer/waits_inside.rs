@@ -1,18 +1,16 @@
 //! What a service inside may do to requests that waited.
 #![cfg(feature = "wait")]
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
+use crate::common::{get, secs};
 use brimful::{Limit, Limiter};
 use brimful_observe::{Counters, Outcome};
 use brimful_tower::{RateLimitLayer, WaitLayer};
 use brimful_wait::tokio::TokioClock;
 use bytes::Bytes;
-use common::{get, secs};
 use http::{Request, Response};
 use http_body_util::Full;
 use tower::limit::ConcurrencyLimitLayer;
@@ -29,7 +27,7 @@ fn layer(tokens: u64) -> (Arc<Limiter>, WaitLayer) {
 #[tokio::test(start_paused = true)]
 async fn one_service_used_again_and_again_does_not_wait_for_what_it_holds_itself() {
     let (_, layer) = layer(1);
-    let inside = ConcurrencyLimitLayer::new(1).layer(common::service(&Arc::default()));
+    let inside = ConcurrencyLimitLayer::new(1).layer(crate::common::service(&Arc::default()));
     let mut service = layer.layer(inside);
     for _ in 0..3 {
         let call = service.ready().await.expect("ready").call(get("ann", "/"));
@@ -102,7 +100,7 @@ async fn who_hangs_up_while_waiting_is_counted() {
     let counters = Arc::new(Counters::new());
     let layer = RateLimitLayer::builder(limiter, "everybody").observer(counters.clone());
     let layer = layer.build_waiting(secs(60)).expect("a layer");
-    let service = layer.layer(common::service(&Arc::default()));
+    let service = layer.layer(crate::common::service(&Arc::default()));
     for _ in 0..5 {
         let call = service.clone().oneshot(get("ann", "/"));
         let _ = tokio::time::timeout(std::time::Duration::from_millis(5), call).await;

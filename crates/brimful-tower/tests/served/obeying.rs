@@ -2,17 +2,15 @@
 //! in between.
 #![cfg(feature = "axum")]
 
-mod wire;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::wire::{Answer, Client, Named, limiter, run, serve};
 use axum::Router;
 use axum::routing::get;
 use brimful::{Algorithm, Clock, Limit, ManualClock, Nanos, Policy, Rules};
 use brimful_tower::RateLimitLayer;
 use http::{Method, Version};
-use wire::{Answer, Client, Named, limiter, run, serve};
 
 /// Requests that are served of each limit.
 const REQUESTS: u64 = 1_000;

@@ -1,16 +1,14 @@
 //! What becomes of bodies: the service's go through as they are, a denial's is whole and says how long it is.
 
-mod common;
-
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use crate::common::limiter;
 use brimful::Limit;
 use brimful_tower::RateLimitLayer;
 use bytes::Bytes;
-use common::limiter;
 use http::{HeaderMap, Request, Response};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
