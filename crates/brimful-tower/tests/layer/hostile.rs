@@ -3,39 +3,15 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::common::{Server, get, limiter};
+use crate::common::{Client, Server, built, get, layer, limiter, per_minute};
 use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::routing::any;
-use brimful::{Key, Limit, Rules};
+use brimful::Rules;
 use brimful_observe::{Event, Observer};
-use brimful_tower::{
-    ApiKey, Head, Missing, MissingKey, PeerIp, RateLimitBuilder, RateLimitLayer, RequestKey,
-};
+use brimful_tower::{ApiKey, MissingKey, PeerIp, RateLimitLayer};
 use http::Request;
 use tower::{Layer, Service, ServiceExt};
-
-struct Client;
-
-impl RequestKey for Client {
-    fn with_key(&self, head: Head<'_>, f: &mut dyn FnMut(Key<'_>)) -> Result<(), Missing> {
-        let value = head.headers().get("x-client").and_then(|value| value.to_str().ok());
-        f(Key::Text(value.ok_or_else(|| Missing::from_client("header x-client"))?));
-        Ok(())
-    }
-}
-
-fn per_minute(tokens: u64) -> Limit {
-    Limit::per_minute(tokens).expect("a limit")
-}
-
-fn layer(rules: impl Into<Rules>) -> RateLimitBuilder {
-    RateLimitLayer::builder(limiter(rules).0, Client)
-}
-
-fn built(builder: RateLimitBuilder) -> RateLimitLayer {
-    builder.build().expect("a layer")
-}
 
 #[tokio::test]
 async fn what_a_client_writes_does_not_choose_the_policy() {

@@ -3,26 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use crate::common::{Server, get, limiter, secs};
-use brimful::{Key, Limit, Policy, Rules};
+use crate::common::{Client, Server, built, get, layer, limiter, per_minute, secs};
+use brimful::{Key, Policy, Rules};
 use brimful_observe::{Event, Observer};
-use brimful_tower::{
-    Head, Missing, MissingKey, PeerAddr, PeerIp, RateLimitBuilder, RateLimitLayer, RequestKey,
-};
+use brimful_tower::{Head, Missing, MissingKey, PeerAddr, PeerIp, RateLimitLayer, RequestKey};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use tower::{Layer, Service};
-
-/// The client as the header `x-client` names it.
-struct Client;
-
-impl RequestKey for Client {
-    fn with_key(&self, head: Head<'_>, f: &mut dyn FnMut(Key<'_>)) -> Result<(), Missing> {
-        let value = head.headers().get("x-client").and_then(|value| value.to_str().ok());
-        f(Key::Text(value.ok_or_else(|| Missing::from_client("header x-client"))?));
-        Ok(())
-    }
-}
 
 /// A key that no request has.
 struct Nobody;
@@ -30,18 +17,6 @@ impl RequestKey for Nobody {
     fn with_key(&self, _: Head<'_>, _: &mut dyn FnMut(Key<'_>)) -> Result<(), Missing> {
         Err(Missing::from_server("secret of the server"))
     }
-}
-
-fn per_minute(tokens: u64) -> Limit {
-    Limit::per_minute(tokens).expect("a limit")
-}
-
-fn layer(rules: impl Into<Rules>) -> RateLimitBuilder {
-    RateLimitLayer::builder(limiter(rules).0, Client)
-}
-
-fn built(builder: RateLimitBuilder) -> RateLimitLayer {
-    builder.build().expect("a layer")
 }
 
 #[tokio::test]

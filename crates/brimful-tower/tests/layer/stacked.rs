@@ -2,36 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Server, get, limiter};
-use brimful::{Key, Limit, Rules};
+use crate::common::{Server, built, get, layer, limiter, per_minute};
+use brimful::Rules;
 use brimful_observe::{Counters, Event, Observer, Outcome};
-use brimful_tower::{
-    Head, Header, Missing, MissingKey, PeerAddr, PeerIp, RateLimitBuilder, RateLimitLayer,
-    RequestKey,
-};
+use brimful_tower::{Header, MissingKey, PeerAddr, PeerIp, RateLimitLayer};
 use http::Request;
-
-struct Client;
-
-impl RequestKey for Client {
-    fn with_key(&self, head: Head<'_>, f: &mut dyn FnMut(Key<'_>)) -> Result<(), Missing> {
-        let value = head.headers().get("x-client").and_then(|value| value.to_str().ok());
-        f(Key::Text(value.ok_or_else(|| Missing::from_client("header x-client"))?));
-        Ok(())
-    }
-}
-
-fn per_minute(tokens: u64) -> Limit {
-    Limit::per_minute(tokens).expect("a limit")
-}
-
-fn layer(rules: impl Into<Rules>) -> RateLimitBuilder {
-    RateLimitLayer::builder(limiter(rules).0, Client)
-}
-
-fn built(builder: RateLimitBuilder) -> RateLimitLayer {
-    builder.build().expect("a layer")
-}
 
 /// Changes a request on its way.
 #[derive(Clone)]

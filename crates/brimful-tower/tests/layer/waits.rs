@@ -7,25 +7,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::common::{get, secs};
-use brimful::{Key, Limit, Limiter, LimiterBuilder, Rules};
-use brimful_tower::{Head, Missing, RateLimitBuilder, RateLimitLayer, RequestKey};
+use crate::common::{Client, get, secs};
+use brimful::{Limit, Limiter, LimiterBuilder, Rules};
+use brimful_tower::{RateLimitBuilder, RateLimitLayer};
 use brimful_wait::tokio::TokioClock;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use tokio::time::Instant;
 use tower::{Layer, Service, ServiceExt};
-
-struct Client;
-
-impl RequestKey for Client {
-    fn with_key(&self, head: Head<'_>, f: &mut dyn FnMut(Key<'_>)) -> Result<(), Missing> {
-        let value = head.headers().get("x-client").and_then(|value| value.to_str().ok());
-        f(Key::Text(value.ok_or_else(|| Missing::from_client("header x-client"))?));
-        Ok(())
-    }
-}
 
 /// One a second, one at once.
 fn limiter() -> LimiterBuilder {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use brimful::{Limiter, ManualClock, Nanos, Rules};
-use brimful_tower::ResponseBody;
+use brimful::{Key, Limit, Limiter, ManualClock, Nanos, Rules};
+use brimful_tower::{Head, Missing, RateLimitBuilder, RateLimitLayer, RequestKey, ResponseBody};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -136,4 +136,27 @@ impl Answer {
 
 pub(crate) const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
+}
+
+/// The client as the header `x-client` names it.
+pub(crate) struct Client;
+
+impl RequestKey for Client {
+    fn with_key(&self, head: Head<'_>, f: &mut dyn FnMut(Key<'_>)) -> Result<(), Missing> {
+        let value = head.headers().get("x-client").and_then(|value| value.to_str().ok());
+        f(Key::Text(value.ok_or_else(|| Missing::from_client("header x-client"))?));
+        Ok(())
+    }
+}
+
+pub(crate) fn per_minute(tokens: u64) -> Limit {
+    Limit::per_minute(tokens).expect("a limit")
+}
+
+pub(crate) fn layer(rules: impl Into<Rules>) -> RateLimitBuilder {
+    RateLimitLayer::builder(limiter(rules).0, Client)
+}
+
+pub(crate) fn built(builder: RateLimitBuilder) -> RateLimitLayer {
+    builder.build().expect("a layer")
 }
