@@ -509,3 +509,32 @@ async fn each_policy_is_told_as_it_is_now() {
         }
     }
 }
+
+#[tokio::test]
+async fn all_limits_that_refused_are_named_and_windows_are_rounded_up() {
+    let policy = Policy::parse(["3 per 10s burst 4", "4/h", "100/h"]).expect("a policy");
+    let server = Server::new(&built(layer(policy)));
+    for _ in 0..4 {
+        assert_eq!(server.get("ann", "/").await.code(), 200);
+    }
+    let denied = server.get("ann", "/").await;
+    let right = serde_json::json!(["3 per 10s burst 4", "4/h"]);
+    assert_eq!(denied.json()["violated-policies"], right);
+    let policies = denied.header("ratelimit-policy").expect("the field");
+    assert!(
+        policies.starts_with("\"3 per 10s burst 4\";q=4;w=14, \"4/h\";q=4;w=3600"),
+        "{policies}"
+    );
+    // The one that has to wait longest decides.
+    assert_eq!(denied.header("retry-after"), Some("900"));
+}
+
+#[tokio::test]
+async fn clients_hear_nothing_of_a_policy_that_is_only_on_trial() {
+    let server = Server::new(&built(layer(Policy::from(per_minute(1)).shadow())));
+    for _ in 0..2 {
+        let answer = server.get("ann", "/").await;
+        assert_eq!((answer.code(), answer.header("ratelimit-policy")), (200, None));
+        assert_eq!(answer.header("ratelimit"), None);
+    }
+}
