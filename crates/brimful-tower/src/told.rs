@@ -45,6 +45,7 @@ const MOST: u64 = 999_999_999_999_999;
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
     pub(crate) decision: Decision,
+    /// What was enforced, never what is on trial.
     pub(crate) policy: Arc<Policy>,
     pub(crate) style: Style,
 }
@@ -118,12 +119,7 @@ pub(crate) fn write_retry_after(decision: &Decision, headers: &mut HeaderMap) {
 impl Told {
     /// The limit that decided.
     fn limit(&self) -> Option<&Limit> {
-        self.limits().get(self.decision.limit()?)
-    }
-
-    /// The limits that clients are told of: none of a policy on trial.
-    fn limits(&self) -> &[Limit] {
-        if self.policy.is_shadow() { &[] } else { self.policy.limits() }
+        self.policy.limits().get(self.decision.limit()?)
     }
 }
 
@@ -154,7 +150,7 @@ fn limits(told: &[Told]) -> String {
 /// has it, a number behind it. So what a denial further in says of itself stays right.
 fn named(told: &[Told]) -> Vec<(Cow<'_, str>, &Told, &Limit)> {
     let told = told.iter().filter(|told| told.style.standard);
-    let limits = told.flat_map(|told| told.limits().iter().map(move |limit| (told, limit)));
+    let limits = told.flat_map(|told| told.policy.limits().iter().map(move |limit| (told, limit)));
     let limits: Vec<(&Told, &Limit)> = limits.collect();
     let mut named: Vec<(Cow<'_, str>, &Told, &Limit)> = Vec::with_capacity(limits.len());
     for (told, limit) in limits.into_iter().rev() {
